@@ -30,8 +30,20 @@ static int work(void) {
   printf("worker at port %u\n", (unsigned)wharf_rdmo_worker_port(worker));
   fflush(stdout);
   wharf_rdmo_worker_run(worker);
-  wharf_rdmo_worker_close(worker);
+  wharf_rdmo_worker* const closing = worker;
+  worker = NULL;  // A signal that comes now finds none.
+  wharf_rdmo_worker_close(closing);
   return EXIT_SUCCESS;
+}
+
+/* Prints what has come to the log since `shown`; returns the new end. */
+static uint64_t show(const wharf_rdmo_target* target, const char* memory, uint64_t shown) {
+  const uint64_t tail = wharf_rdmo_target_tail(target);
+  if (tail > shown) {
+    fwrite(memory + shown, 1, (size_t)(tail - shown), stdout);
+    fflush(stdout);
+  }
+  return tail > shown ? tail : shown;
 }
 
 static int own(void) {
@@ -52,15 +64,11 @@ static int own(void) {
       break;
     }
     if (done != WHARF_RDMO_OK) fail("an initiator");
-    const uint64_t tail = wharf_rdmo_target_tail(target);
-    if (tail > shown) {
-      fwrite(memory + shown, 1, (size_t)(tail - shown), stdout);
-      fflush(stdout);
-      shown = tail;
-    }
+    shown = show(target, memory, shown);
     const struct timespec pause = {0, 200000};
     nanosleep(&pause, NULL);
   }
+  show(target, memory, shown);  /* What came before the signal. */
   wharf_rdmo_target_close(target);
   return result;
 }

@@ -57,11 +57,18 @@ int run() {
       }
       over = true;
     });
+    std::string trouble;
     while (!over) {
-      target.progress();
+      try {
+        target.progress();
+      } catch (
+          const rdmo::Error& error) {  // An initiator that went wrong, or the worker: the client will say.
+        trouble = error.what();
+      }
       std::this_thread::yield();
     }
     client.join();
+    if (!complaint.empty() && !trouble.empty()) complaint += "; " + trouble;
     if (!complaint.empty()) throw std::runtime_error(complaint);
     std::cout << target.text() << '\n';
   } catch (const std::exception& error) {

@@ -13,6 +13,14 @@ using wire::RdmoFlag;
 using wire::RdmoStatus;
 using Operation = wire::RdmoExtendedOperation;
 
+namespace {
+
+/// What is set aside for records and outcomes, and for what batches gather: some hundred MiB, and a GiB.
+constexpr std::uint64_t kRecordsMost = 1U << 24U;
+constexpr std::uint64_t kGatheredBytesMost = 1U << 30U;
+
+}  // namespace
+
 Result<Initiator> Initiator::create(const InitiatorConfig& config) {
   const auto within = [](const char* key, std::uint64_t found, std::uint64_t least,
                          std::uint64_t most) -> Result<void> {
@@ -23,6 +31,16 @@ Result<Initiator> Initiator::create(const InitiatorConfig& config) {
   WHARF_TRY(within("in_flight_max", config.in_flight_max, 1, 1U << 16U));
   WHARF_TRY(within("batch_records_max", config.batch_records_max, 1, records_most));
   WHARF_TRY(within("batch_bytes_max", config.batch_bytes_max, 1, 1U << 20U));
+  const std::uint64_t records = std::uint64_t{config.in_flight_max} * config.batch_records_max;
+  if (records > kRecordsMost) {
+    return input_error(
+        fmt::format("in_flight_max * batch_records_max is {}, expected at most {}", records, kRecordsMost));
+  }
+  const std::uint64_t gathered = std::uint64_t{config.in_flight_max} * config.batch_bytes_max;
+  if (config.batch_records_max > 1 && gathered > kGatheredBytesMost) {
+    return input_error(fmt::format("in_flight_max * batch_bytes_max is {}, expected at most {}", gathered,
+                                   kGatheredBytesMost));
+  }
   if (config.time_max <= kTimeZero) return input_error("time_max is not positive");
   if (config.batch_delay < kTimeZero) return input_error("batch_delay is negative");
   const bool fits = config.form == Form::kExtended || config.layout == wire::RdmoLayout::kShipped ||

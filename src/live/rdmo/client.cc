@@ -13,6 +13,9 @@
 namespace wharf::live {
 namespace {
 
+/// So many events of UCX are taken before the program has its turn again.
+constexpr int kLooksMost = 1000;
+
 Error stalled(const char* what) { return {ErrorKind::kStalled, std::string(what) + ": no answer in time"}; }
 
 int milliseconds_of(TimePs time) { return static_cast<int>(time.ps / 1'000'000'000); }
@@ -242,7 +245,8 @@ bool RdmoInitiator::progress() {
                 message.payload, UCP_AM_SEND_FLAG_REPLY, message.id);
     worked = true;
   }
-  worked = port_->progress() || worked;
+  // All that has come, before anybody's patience ends.
+  for (int looks = 0; looks < kLooksMost && port_->progress(); ++looks) worked = true;
   std::uint64_t tag = 0;
   while (port_->take_sent(tag)) engine_->sent(clock_.now(), static_cast<std::uint32_t>(tag));
   ucp_ep_h failed = nullptr;

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "engine/rdmo/initiator.h"
+#include "live/rdmo/attentive_clock.h"
 #include "live/rdmo/stream_channel.h"
 #include "live/rdmo/ucx_port.h"
 #include "live/reactor/live_clock.h"
@@ -110,7 +111,8 @@ class RdmoInitiator : private MessageTaker {
 
   /// Posts through this; then progress(), which sends what was posted and hears what came.
   rdmo::Initiator& engine() { return *engine_; }
-  TimePs now() const { return clock_.now(); }
+  /// The time of its patience.
+  TimePs now() { return clock_.now(); }
   /// Whether anything happened.
   bool progress();
   /// Runs until the next outcome.
@@ -122,7 +124,7 @@ class RdmoInitiator : private MessageTaker {
                    const rdmo::Payload& payload) override;
 
   RdmoInitiatorConfig config_;
-  LiveClock clock_;
+  AttentiveClock clock_;
   std::unique_ptr<UcxPort> port_;
   ucp_ep_h endpoint_ = nullptr;
   RdmoGrant grant_;

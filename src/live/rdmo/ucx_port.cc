@@ -46,7 +46,7 @@ Result<void> UcxPort::open(const std::string& transports) {
 
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker.thread_mode = UCS_THREAD_MODE_SINGLE;
+  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // One thread at a time, whichever.
   status = ucp_worker_create(context_, &worker, &worker_);
   if (status != UCS_OK) return ucx_error("making a UCX worker", status);
   for (const std::uint32_t id : {0U, 1U}) WHARF_TRY(handle(id));
@@ -91,6 +91,7 @@ ucs_status_t UcxPort::arrived(std::uint32_t id, std::span<const std::byte> heade
   payload.handle = reinterpret_cast<std::uint64_t>(data);
   if (!announced && !stays && length > 0) {
     void* copy = std::malloc(length);
+    if (copy == nullptr) return UCS_OK;  // As if it had been lost: whoever waits for an answer gives up.
     std::memcpy(copy, data, length);
     payload.data = static_cast<const std::byte*>(copy);
     payload.handle = reinterpret_cast<std::uint64_t>(copy) | kCopied;

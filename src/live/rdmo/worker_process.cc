@@ -46,7 +46,9 @@ WorkerProcess::~WorkerProcess() {
   for (Memory& memory : memories_) {
     if (memory.key != nullptr) ucp_rkey_destroy(memory.key);
   }
-  for (Waiting& each : waiting_) port_->release(each.payload.handle);
+  for (Waiting& each : waiting_) {
+    if (each.payload.length > 0) port_->release(each.payload.handle);
+  }
 }
 
 Taken WorkerProcess::take(ucp_ep_h reply, std::uint32_t id, std::span<const std::byte> header,

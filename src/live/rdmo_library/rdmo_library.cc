@@ -58,6 +58,19 @@ Result<live::StreamAddress> address_of(const char* name, const char* text, std::
   return address;
 }
 
+/// What `call` returns; nothing that it throws leaves the library.
+template <typename Call>
+int guarded(const Call& call) noexcept {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    last_error = "out of memory";  // So short that it needs none.
+  } catch (...) {
+    last_error = "a bug of ours";
+  }
+  return WHARF_RDMO_ENVIRONMENT;
+}
+
 /// A caller built against another version of a config, or one that forgot to begin with the macro.
 template <typename Config>
 int check_config(const char* what, const Config* config, const void* out) {
@@ -153,19 +166,21 @@ const char* wharf_rdmo_status_name(int status) {
 // --- Worker ---
 
 int wharf_rdmo_worker_open(const wharf_rdmo_worker_config* config, wharf_rdmo_worker** worker) {
-  if (const int bad = check_config("worker", config, static_cast<const void*>(worker))) return bad;
-  live::WorkerProcessConfig made;
-  const auto listen = address_of("listen", config->listen, live::kRdmoWorkerPort);
-  if (!listen) return failure(listen.error());
-  made.listen = *listen;
-  if (config->transports != nullptr) made.transports = config->transports;
-  made.once = config->once != 0;
-  auto process = live::WorkerProcess::create(made);
-  if (!process) return failure(process.error());
-  auto opened = std::make_unique<wharf_rdmo_worker>();
-  opened->process = *std::move(process);
-  *worker = opened.release();
-  return WHARF_RDMO_OK;
+  return guarded([&]() -> int {
+    if (const int bad = check_config("worker", config, static_cast<const void*>(worker))) return bad;
+    live::WorkerProcessConfig made;
+    const auto listen = address_of("listen", config->listen, live::kRdmoWorkerPort);
+    if (!listen) return failure(listen.error());
+    made.listen = *listen;
+    if (config->transports != nullptr) made.transports = config->transports;
+    made.once = config->once != 0;
+    auto process = live::WorkerProcess::create(made);
+    if (!process) return failure(process.error());
+    auto opened = std::make_unique<wharf_rdmo_worker>();
+    opened->process = *std::move(process);
+    *worker = opened.release();
+    return WHARF_RDMO_OK;
+  });
 }
 uint16_t wharf_rdmo_worker_port(const wharf_rdmo_worker* worker) { return worker->process->port(); }
 void wharf_rdmo_worker_run(wharf_rdmo_worker* worker) { worker->process->run(worker->stop); }
@@ -175,28 +190,30 @@ void wharf_rdmo_worker_close(wharf_rdmo_worker* worker) { delete worker; }
 // --- Target ---
 
 int wharf_rdmo_target_open(const wharf_rdmo_target_config* config, wharf_rdmo_target** target) {
-  if (const int bad = check_config("target", config, static_cast<const void*>(target))) return bad;
-  live::RdmoTargetConfig made;
-  const auto worker = address_of("worker", config->worker, live::kRdmoWorkerPort);
-  if (!worker) return failure(worker.error());
-  const auto listen = address_of("listen", config->listen, live::kRdmoTargetPort);
-  if (!listen) return failure(listen.error());
-  const auto time = patience(config->patience_ms);
-  if (!time) return failure(time.error());
-  made.worker = *worker;
-  if (config->transports != nullptr) made.transports = config->transports;
-  made.client = config->id;
-  made.bytes = config->bytes;
-  made.time_max = *time;
-  auto opened = std::make_unique<wharf_rdmo_target>();
-  auto listener = live::StreamListener::listen(*listen);
-  if (!listener) return failure(listener.error());
-  opened->listener = *std::move(listener);
-  auto owner = live::RdmoTarget::create(made);
-  if (!owner) return failure(owner.error());
-  opened->target = *std::move(owner);
-  *target = opened.release();
-  return WHARF_RDMO_OK;
+  return guarded([&]() -> int {
+    if (const int bad = check_config("target", config, static_cast<const void*>(target))) return bad;
+    live::RdmoTargetConfig made;
+    const auto worker = address_of("worker", config->worker, live::kRdmoWorkerPort);
+    if (!worker) return failure(worker.error());
+    const auto listen = address_of("listen", config->listen, live::kRdmoTargetPort);
+    if (!listen) return failure(listen.error());
+    const auto time = patience(config->patience_ms);
+    if (!time) return failure(time.error());
+    made.worker = *worker;
+    if (config->transports != nullptr) made.transports = config->transports;
+    made.client = config->id;
+    made.bytes = config->bytes;
+    made.time_max = *time;
+    auto opened = std::make_unique<wharf_rdmo_target>();
+    auto listener = live::StreamListener::listen(*listen);
+    if (!listener) return failure(listener.error());
+    opened->listener = *std::move(listener);
+    auto owner = live::RdmoTarget::create(made);
+    if (!owner) return failure(owner.error());
+    opened->target = *std::move(owner);
+    *target = opened.release();
+    return WHARF_RDMO_OK;
+  });
 }
 uint16_t wharf_rdmo_target_port(const wharf_rdmo_target* target) { return target->listener.port(); }
 void* wharf_rdmo_target_memory(wharf_rdmo_target* target, size_t* bytes) {
@@ -206,100 +223,111 @@ void* wharf_rdmo_target_memory(wharf_rdmo_target* target, size_t* bytes) {
 uint64_t wharf_rdmo_target_tail(const wharf_rdmo_target* target) { return target->target->tail(); }
 void wharf_rdmo_target_reset(wharf_rdmo_target* target) { target->target->reset(); }
 int wharf_rdmo_target_progress(wharf_rdmo_target* target) {
-  target->target->progress();
-  if (!target->target->connected()) return failure(WHARF_RDMO_LOST, "the worker is gone");
-  live::StreamChannel channel = target->listener.accept();
-  if (!channel.open()) return WHARF_RDMO_OK;
-  const auto met = target->target->meet(channel);
-  return met ? WHARF_RDMO_OK : failure(met.error());
+  return guarded([&]() -> int {
+    target->target->progress();
+    if (!target->target->connected()) return failure(WHARF_RDMO_LOST, "the worker is gone");
+    live::StreamChannel channel = target->listener.accept();
+    if (!channel.open()) return WHARF_RDMO_OK;
+    const auto met = target->target->meet(channel);
+    return met ? WHARF_RDMO_OK : failure(met.error());
+  });
 }
 int wharf_rdmo_target_withdraw(wharf_rdmo_target* target) {
-  const auto done = target->target->withdraw();
-  return done ? WHARF_RDMO_OK : failure(done.error());
+  return guarded([&]() -> int {
+    const auto done = target->target->withdraw();
+    return done ? WHARF_RDMO_OK : failure(done.error());
+  });
 }
 void wharf_rdmo_target_close(wharf_rdmo_target* target) { delete target; }
 
 // --- Initiator ---
 
 int wharf_rdmo_initiator_open(const wharf_rdmo_initiator_config* config, wharf_rdmo_initiator** initiator) {
-  if (const int bad = check_config("initiator", config, static_cast<const void*>(initiator))) return bad;
-  live::RdmoInitiatorConfig made;
-  const auto target = address_of("target", config->target, live::kRdmoTargetPort);
-  if (!target) return failure(target.error());
-  const auto time = patience(config->patience_ms);
-  if (!time) return failure(time.error());
-  if (config->transports != nullptr) made.transports = config->transports;
-  made.initiator.form = config->published != 0 ? rdmo::Form::kPublished : rdmo::Form::kExtended;
-  made.initiator.in_flight_max = config->in_flight;
-  made.initiator.batch_records_max = config->batch_records;
-  made.initiator.batch_bytes_max = config->batch_bytes;
-  made.initiator.time_max = *time;
-  // What is wrong with the numbers is said before anybody is met.
-  const auto trial = rdmo::Initiator::create(made.initiator);
-  if (!trial) return failure(trial.error());
-  auto met = live::RdmoInitiator::meet(*target, made);
-  if (!met) return failure(met.error());
-  auto opened = std::make_unique<wharf_rdmo_initiator>();
-  opened->initiator = *std::move(met);
-  *initiator = opened.release();
-  return WHARF_RDMO_OK;
+  return guarded([&]() -> int {
+    if (const int bad = check_config("initiator", config, static_cast<const void*>(initiator))) return bad;
+    live::RdmoInitiatorConfig made;
+    const auto target = address_of("target", config->target, live::kRdmoTargetPort);
+    if (!target) return failure(target.error());
+    const auto time = patience(config->patience_ms);
+    if (!time) return failure(time.error());
+    if (config->transports != nullptr) made.transports = config->transports;
+    made.initiator.form = config->published != 0 ? rdmo::Form::kPublished : rdmo::Form::kExtended;
+    made.initiator.in_flight_max = config->in_flight;
+    made.initiator.batch_records_max = config->batch_records;
+    made.initiator.batch_bytes_max = config->batch_bytes;
+    made.initiator.time_max = *time;
+    // What is wrong with the numbers is said before anybody is met.
+    if (const auto trial = rdmo::Initiator::create(made.initiator); !trial) return failure(trial.error());
+    auto met = live::RdmoInitiator::meet(*target, made);
+    if (!met) return failure(met.error());
+    auto opened = std::make_unique<wharf_rdmo_initiator>();
+    opened->initiator = *std::move(met);
+    *initiator = opened.release();
+    return WHARF_RDMO_OK;
+  });
 }
 
 int wharf_rdmo_append(wharf_rdmo_initiator* initiator, const void* data, size_t bytes, unsigned flags,
                       uint64_t expected, uint64_t cookie) {
-  if ((flags & ~unsigned{WHARF_RDMO_FENCE | WHARF_RDMO_QUIET | WHARF_RDMO_EXPECT}) != 0)
-    return failure(WHARF_RDMO_BAD_ARGUMENT,
-                   fmt::format("flags: found {}, expected a sum of 1, 2 and 4", flags));
-  if (data == nullptr && bytes != 0)
-    return failure(WHARF_RDMO_BAD_ARGUMENT, fmt::format("data: found NULL, expected {} bytes", bytes));
-  live::RdmoInitiator& live = *initiator->initiator;
-  rdmo::AppendRequest request;
-  request.cell = live.grant().cell;
-  request.cell_key = request.data_key = live.grant().key;
-  request.data = {static_cast<const std::byte*>(data), bytes};
-  request.fence = (flags & WHARF_RDMO_FENCE) != 0;
-  request.quiet = (flags & WHARF_RDMO_QUIET) != 0;
-  request.compare = (flags & WHARF_RDMO_EXPECT) != 0;
-  request.expected = live.grant().cell + expected;
-  request.cookie = initiator->begin(cookie);
-  return initiator->posted(live.engine().append(live.now(), request), request.cookie);
+  return guarded([&]() -> int {
+    if ((flags & ~unsigned{WHARF_RDMO_FENCE | WHARF_RDMO_QUIET | WHARF_RDMO_EXPECT}) != 0)
+      return failure(WHARF_RDMO_BAD_ARGUMENT,
+                     fmt::format("flags: found {}, expected a sum of 1, 2 and 4", flags));
+    if (data == nullptr && bytes != 0)
+      return failure(WHARF_RDMO_BAD_ARGUMENT, fmt::format("data: found NULL, expected {} bytes", bytes));
+    live::RdmoInitiator& live = *initiator->initiator;
+    rdmo::AppendRequest request;
+    request.cell = live.grant().cell;
+    request.cell_key = request.data_key = live.grant().key;
+    request.data = {static_cast<const std::byte*>(data), bytes};
+    request.fence = (flags & WHARF_RDMO_FENCE) != 0;
+    request.quiet = (flags & WHARF_RDMO_QUIET) != 0;
+    request.compare = (flags & WHARF_RDMO_EXPECT) != 0;
+    request.expected = live.grant().cell + expected;
+    request.cookie = initiator->begin(cookie);
+    return initiator->posted(live.engine().append(live.now(), request), request.cookie);
+  });
 }
 
 int wharf_rdmo_scatter(wharf_rdmo_initiator* initiator, const wharf_rdmo_piece* pieces, size_t count,
                        unsigned flags, uint64_t cookie) {
-  if ((flags & ~unsigned{WHARF_RDMO_FENCE}) != 0)
-    return failure(WHARF_RDMO_BAD_ARGUMENT,
-                   fmt::format("flags: found {}, expected 0 or WHARF_RDMO_FENCE", flags));
-  if (pieces == nullptr && count != 0)
-    return failure(WHARF_RDMO_BAD_ARGUMENT, fmt::format("pieces: found NULL, expected {}", count));
-  live::RdmoInitiator& live = *initiator->initiator;
-  const std::uint64_t index = initiator->begin(cookie);
-  std::vector<std::byte>& payload = initiator->operations[index].pieces;
-  for (std::size_t i = 0; i < count; ++i) {
-    const wharf_rdmo_piece& piece = pieces[i];
-    if (piece.bytes > wire::kRdmoEntryDataMax || (piece.data == nullptr && piece.bytes != 0)) {
-      initiator->end(index);
+  return guarded([&]() -> int {
+    if ((flags & ~unsigned{WHARF_RDMO_FENCE}) != 0)
       return failure(WHARF_RDMO_BAD_ARGUMENT,
-                     fmt::format("piece {}: found {} bytes at {}, expected data of at most {} bytes", i,
-                                 piece.bytes, piece.data, wire::kRdmoEntryDataMax));
+                     fmt::format("flags: found {}, expected 0 or WHARF_RDMO_FENCE", flags));
+    if (pieces == nullptr && count != 0)
+      return failure(WHARF_RDMO_BAD_ARGUMENT, fmt::format("pieces: found NULL, expected {}", count));
+    live::RdmoInitiator& live = *initiator->initiator;
+    const std::uint64_t index = initiator->begin(cookie);
+    std::vector<std::byte>& payload = initiator->operations[index].pieces;
+    for (std::size_t i = 0; i < count; ++i) {
+      const wharf_rdmo_piece& piece = pieces[i];
+      if (piece.bytes > wire::kRdmoEntryDataMax || (piece.data == nullptr && piece.bytes != 0)) {
+        initiator->end(index);
+        return failure(WHARF_RDMO_BAD_ARGUMENT,
+                       fmt::format("piece {}: found {} bytes at {}, expected data of at most {} bytes", i,
+                                   piece.bytes, piece.data, wire::kRdmoEntryDataMax));
+      }
+      const std::size_t at = payload.size();
+      payload.resize(at + wire::kRdmoEntryBytes + piece.bytes);
+      wire::encode(wire::RdmoEntry{live.grant().cell + piece.place, live.grant().key,
+                                   static_cast<std::uint16_t>(piece.bytes)},
+                   payload.data() + at);
+      const auto* first = static_cast<const std::byte*>(piece.data);
+      std::copy(first, first + piece.bytes,
+                payload.begin() + static_cast<std::ptrdiff_t>(at + wire::kRdmoEntryBytes));
     }
-    const std::size_t at = payload.size();
-    payload.resize(at + wire::kRdmoEntryBytes + piece.bytes);
-    wire::encode(wire::RdmoEntry{live.grant().cell + piece.place, live.grant().key,
-                                 static_cast<std::uint16_t>(piece.bytes)},
-                 payload.data() + at);
-    const auto* first = static_cast<const std::byte*>(piece.data);
-    std::copy(first, first + piece.bytes,
-              payload.begin() + static_cast<std::ptrdiff_t>(at + wire::kRdmoEntryBytes));
-  }
-  const bool fence = (flags & WHARF_RDMO_FENCE) != 0;
-  return initiator->posted(live.engine().scatter(live.now(), index, payload, count, fence), index);
+    const bool fence = (flags & WHARF_RDMO_FENCE) != 0;
+    return initiator->posted(live.engine().scatter(live.now(), index, payload, count, fence), index);
+  });
 }
 
 int wharf_rdmo_flush(wharf_rdmo_initiator* initiator, uint64_t cookie) {
-  live::RdmoInitiator& live = *initiator->initiator;
-  const std::uint64_t index = initiator->begin(cookie);
-  return initiator->posted(live.engine().flush(live.now(), index), index);
+  return guarded([&]() -> int {
+    live::RdmoInitiator& live = *initiator->initiator;
+    const std::uint64_t index = initiator->begin(cookie);
+    return initiator->posted(live.engine().flush(live.now(), index), index);
+  });
 }
 
 void wharf_rdmo_push(wharf_rdmo_initiator* initiator) {

@@ -103,14 +103,17 @@ def sweep(scenario, vary, *, jobs=None, tables=False, check=True, progress=None)
                 raise type(error)(f"run {index} ({where}): {error}", error.results) from None
             except KeyboardInterrupt:
                 return  # Another run ended the sweep, or the main thread did.
+            except BaseException:
+                interrupt.set()
+                raise
             ended.release()
 
     workers = min(jobs or os.cpu_count() or 1, len(varied))
     if workers < 1 or (jobs is not None and jobs < 1):
         raise _errors.UsageError(f"jobs is {jobs}, expected 1 or more")
     with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(work) for _ in range(workers)]
         try:
+            futures = [pool.submit(work) for _ in range(workers)]
             told = 0
             pending = set(futures)
             while pending:

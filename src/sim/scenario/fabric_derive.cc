@@ -103,14 +103,18 @@ FlowSite site_of(const FabricSettings& settings, std::function<std::uint32_t()> 
           settings.shared_connections() == workload::SharedConnections::kAll, std::move(most_connections)};
 }
 
+/// How much slower a slow link is, and how much shorter its queue.
+constexpr std::uint64_t kSlowdown = 4;
+
 /// Refuses queues that end before flow control holds anybody back: they would drop what it has let in.
 Result<void> check_queues(const FabricSettings& settings, const FabricDerived& derived) {
   const bool by_key = settings.queue_packets != 0 || settings.queue_bdp_factor != 0;
   if (!by_key || settings.flow_control == FlowControl::kNone) return {};
   const FlowControlConfig& flow = settings.links.flow_control;
   const bool pauses = settings.flow_control == FlowControl::kPause;
+  const std::uint64_t slow = settings.slow_links > 0 ? kSlowdown : 1;
   const std::uint64_t needed =
-      pauses ? std::uint64_t{flow.xoff_bytes} + derived.full_packet : flow.credit_limit_bytes;
+      slow * (pauses ? std::uint64_t{flow.xoff_bytes} + derived.full_packet : flow.credit_limit_bytes);
   if (derived.queue_bytes >= needed) return {};
   const std::uint64_t packets = divide_up(needed, derived.full_packet);
   const std::string found = settings.queue_packets != 0
@@ -233,8 +237,6 @@ Result<void> add_failures(const Topology& topology, const FatTreeShape* shape, c
   }
   return {};
 }
-
-constexpr std::uint64_t kSlowdown = 4;
 
 /// `profile` for a link with 1/kSlowdown of the speed: queues and thresholds hold as much time.
 PortProfile slowed(PortProfile profile) {

@@ -139,7 +139,8 @@ typedef struct {
   uint32_t in_flight;     /* Messages under way at most, 1 to 65536; 64. */
   uint32_t batch_records; /* Appends that may go as one message, 1 to 65535; 1. Published: 1. */
   uint32_t batch_bytes;   /* Bytes of such a message, 1 to 1 MiB; 4096. */
-  uint32_t patience_ms;   /* For an answer, at least 1; 10 s. Without one the connection ends. */
+  uint32_t patience_ms;   /* For an answer, at least 1; 10 s. Without one the connection ends. Counted while
+                             the library is called: of a longer absence, 100 ms. */
 } wharf_rdmo_initiator_config;
 #define WHARF_RDMO_INITIATOR_CONFIG \
   { sizeof(wharf_rdmo_initiator_config), NULL, NULL, 0, 64, 1, 4096, 10000 }
@@ -170,7 +171,8 @@ WHARF_RDMO_API int wharf_rdmo_scatter(wharf_rdmo_initiator* initiator, const wha
                                       size_t count, unsigned flags, uint64_t cookie);
 /* Done when all operations before it are done and visible. */
 WHARF_RDMO_API int wharf_rdmo_flush(wharf_rdmo_initiator* initiator, uint64_t cookie);
-/* Lets appends go that wait for a full batch. wharf_rdmo_wait() and wharf_rdmo_flush() do, too. */
+/* Lets appends go that wait for a full batch. wharf_rdmo_wait() and wharf_rdmo_flush() do, too;
+   wharf_rdmo_poll() does not. */
 WHARF_RDMO_API void wharf_rdmo_push(wharf_rdmo_initiator* initiator);
 
 /* Sends what was asked for and takes what came. Returns 1 with an outcome, 0 without. */

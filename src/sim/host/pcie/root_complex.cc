@@ -257,6 +257,8 @@ void RootComplex::describe_waiting(std::vector<std::string>& lines) const {
   complex_.who_waits(lines);
   const std::size_t held = held_[0].size() + held_[1].size();
   if (held > 0) lines.push_back(std::to_string(held) + " requests wait before the queue");
+  if (messages_.in_use() > 0)
+    lines.push_back(std::to_string(messages_.in_use()) + " requests are held up on their way to memory");
 }
 
 }  // namespace wharf::sim
