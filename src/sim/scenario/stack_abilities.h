@@ -17,7 +17,7 @@ Result<void> check_abilities(const workload::WorkloadConfig& program, std::strin
                              const HostSettings& host, const LinkConfig& link);
 
 /// Refuses stores of several hosts to lines that they share, through caches that keep lines: nothing keeps
-/// such caches coherent (docs/protocol/ub.md, "Loads and stores"). `clients`: the hosts of the program.
+/// such caches coherent ("Loads and stores" in docs/protocol). `clients`: the hosts of the program.
 Result<void> check_shared_lines(const workload::WorkloadConfig& program, std::string_view section,
                                 std::span<const HostSettings* const> clients);
 
