@@ -180,7 +180,7 @@ class SimRemote final : public QueueClient, public StreamClient {
   std::optional<std::uint32_t> stream_queue_;
   SlotPool<Slot> calls_;
   std::uint64_t atomic_results_ =
-      0;               ///< Local memory for old values, 16 bytes per slot; 0: they come in the record.
+      0;  ///< Local memory for old values, 16 bytes per slot; 0: they come in the record.
   std::uint64_t unasked_arrivals_ = 0;
   TimePs order_free_;  ///< When the queue's serialisation of requests lets the next one in.
 };
