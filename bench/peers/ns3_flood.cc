@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `tools/compare_peers` measures of ns-3: hosts on two routers, each of which sends datagrams at the
 // speed of its link to one host across. Every datagram crosses three links. It prints how many links were
-// crossed, the processor seconds of the run without its set-up, and the time that was simulated.
+// crossed, and the processor seconds of the run without its set-up.
 //
 //   ns3_flood PAIRS DATAGRAMS BYTES
 #include <ns3/applications-module.h>
