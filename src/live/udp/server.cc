@@ -22,6 +22,7 @@
 #include "live/udp/secret_source.h"
 #include "live/udp/session.h"
 #include "live/udp/slice_table.h"
+#include "live/udp/turns.h"
 #include "verbs/task.h"
 
 namespace wharf::live {
@@ -106,7 +107,6 @@ class Server {
     TimePs last_message;
     bool readable = false;
     bool closed = false;
-    bool attended = false;  ///< In this look.
     std::optional<Hello> hello;
     wire::HostAddress number;  ///< With `hello`.
     std::optional<std::uint32_t> slice;
@@ -218,21 +218,18 @@ class Server {
   /// Takes a message of each session that has sent one, up to kMessagesPerLook; the others are first next
   /// time.
   void attend_in_turn() {
-    std::size_t left = kMessagesPerLook;
-    for (std::size_t index = 0; index < sessions_.size() && left > 0;) {
-      Session& session = *sessions_[index];
-      session.attended = session.readable;
-      left -= session.readable ? 1U : 0U;
-      const auto over = session.readable ? attend(session) : std::nullopt;
-      if (over) {
-        end(session, *over);
-      } else {
-        ++index;
-      }
+    const std::size_t first =
+        take_turns(sessions_, kMessagesPerLook, [](const auto& session) { return session->readable; });
+    turns_.clear();
+    for (std::size_t index = first; index < sessions_.size(); ++index)
+      turns_.push_back(sessions_[index].get());
+    for (Session* session : turns_) {
+      // An idle one may have left its place to one before it.
+      const bool here = std::any_of(sessions_.begin(), sessions_.end(),
+                                    [session](const auto& each) { return each.get() == session; });
+      const auto over = here ? attend(*session) : std::nullopt;
+      if (over) end(*session, *over);
     }
-    std::stable_partition(sessions_.begin(), sessions_.end(),
-                          [](const auto& session) { return !session->attended; });
-    for (const auto& session : sessions_) session->attended = false;
   }
 
   /// Reads one message, if it is there whole, and answers it; the reason if the session is over.
@@ -538,6 +535,7 @@ class Server {
   MetricsFile metrics_;
   bool metrics_failed_ = false;  ///< At the last try.
   Sessions sessions_;            ///< Those that wait longest for an answer first.
+  std::vector<Session*> turns_;  ///< Of this look.
   std::vector<pollfd> waits_;
   std::uint32_t last_number_ = kServerNumber.number;
   ServerSummary summary_;
