@@ -90,6 +90,8 @@ CheckedSettings check_now(const RunSettings& settings) {
     return check(settings);
   } catch (const std::bad_alloc&) {
     return {.result = {.status = RunStatus::kEnvironment, .message = kNoMemory}};
+  } catch (const std::exception& failure) {
+    return {.result = {.status = static_cast<RunStatus>(kBug), .message = bug(failure.what())}};
   }
 }
 

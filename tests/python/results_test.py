@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import tempfile
+import threading
+import time
 import unittest
 
 import numpy
@@ -106,6 +108,38 @@ class Runs(unittest.TestCase):
         self.assertEqual((other.run().operations.rows, scenario["run.operations"]), (4, 3))
         del scenario["run.operations"]
         self.assertNotIn('operations = "3"', scenario.check()["effective"])
+
+    def test_bools_of_numpy_set_keys_as_bools_do(self):
+        for value in (True, False):
+            scenario = wharf.Scenario("fetch-64-bytes", {"a": numpy.bool_(value), "b": [numpy.bool_(value), value]})
+            text = str(value).lower()
+            self.assertEqual(scenario._overrides(), [f"a={text}", f"b={text},{text}"])
+        keys = {"model.uet.sleek": numpy.bool_(True), "model.stack": "uet"}
+        self.assertIn("sleek = \"true\"", wharf.Scenario("fetch-64-bytes", keys).check()["effective"])
+
+    def test_threads_that_ask_for_tables_at_once_load_them_once(self):
+        asked = threading.Barrier(8)
+        loads = []
+
+        def load():
+            loads.append(threading.get_ident())
+            time.sleep(0.05)  # So that the others come meanwhile.
+            return {"table": len(loads)}
+
+        results = wharf._results.Results("{}", [], load)
+
+        def ask():
+            asked.wait()
+            found.append(results.tables)
+
+        found = []
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(loads), 1)
+        self.assertEqual(found, [{"table": 1}] * 8)
 
     def test_a_check_tells_what_has_no_influence(self):
         checked = wharf.Scenario(

@@ -2,6 +2,7 @@
 """What a run came to, whether it ran here or left a folder."""
 import json
 import os
+import threading
 
 from ._errors import InputError
 from ._tables import Table, from_csv, from_native
@@ -17,6 +18,7 @@ class Results:
         #: One sentence for each thing that does not hold.
         self.failures = list(failures)
         self._load = load
+        self._loading = threading.Lock()
         self._summary = None
         self._tables = None
 
@@ -35,9 +37,10 @@ class Results:
     @property
     def tables(self):
         """Every table by its name."""
-        if self._tables is None:
-            self._tables = self._load()
-            self._load = None
+        with self._loading:  # Two threads may ask at once; one loads.
+            if self._tables is None:
+                self._tables = self._load()
+                self._load = None
         return self._tables
 
     @property

@@ -5,10 +5,12 @@ import os
 from . import _errors, _wharf
 from ._results import of_ended, of_summary
 
+_NUMPY_BOOLS = {("numpy", "bool_"), ("numpy", "bool")}  # Its name before and since NumPy 2; str() gives "True".
+
 
 def _text_of(value):
     """A value as `--set` takes it."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or (type(value).__module__, type(value).__name__) in _NUMPY_BOOLS:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ",".join(_text_of(each) for each in value)
