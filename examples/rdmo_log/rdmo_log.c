@@ -29,11 +29,11 @@ static int work(void) {
   if (wharf_rdmo_worker_open(&config, &worker) != WHARF_RDMO_OK) return fail("worker");
   printf("worker at port %u\n", (unsigned)wharf_rdmo_worker_port(worker));
   fflush(stdout);
-  wharf_rdmo_worker_run(worker);
+  const int result = wharf_rdmo_worker_run(worker) == WHARF_RDMO_OK ? EXIT_SUCCESS : fail("worker");
   wharf_rdmo_worker* const closing = worker;
   worker = NULL;  // A signal that comes now finds none.
   wharf_rdmo_worker_close(closing);
-  return EXIT_SUCCESS;
+  return result;
 }
 
 /* Prints what has come to the log since `shown`; returns the new end. */

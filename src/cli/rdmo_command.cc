@@ -197,11 +197,8 @@ class RdmoCommand : public Command {
     while (!interrupt_requested()) {
       target.progress();
       if (!target.connected()) return Error{ErrorKind::kEnvironment, "the worker is gone"};
-      live::StreamChannel channel = listener.accept();
-      if (channel.open()) {
-        const auto met = target.meet(channel);
-        if (!met) console.remark("an initiator was not let in: " + met.error().message);
-      }
+      const auto met = target.meet(listener);
+      if (!met) console.remark("an initiator was not let in: " + met.error().message);
       const std::uint64_t tail = target.tail();
       if (tail > shown && tail <= target.memory().size()) {
         const auto* first = reinterpret_cast<const char*>(target.memory().data() + shown);

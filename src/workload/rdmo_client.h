@@ -105,6 +105,7 @@ class RdmoClient final : public RdmoLinkUser {
     failure_ = status;
     if (engine_) {
       engine_->lost(crew_.core.now());
+      engine_->all_sent(crew_.core.now());  // Nothing leaves any more.
       pump();
     } else {
       if (crew_.result.loop.errors++ == 0) crew_.result.loop.first_error = status;

@@ -189,9 +189,7 @@ void own(Board& board, int report) {
   bool connected = true;
   while (!board.finish && connected) {
     (*target)->progress();
-    StreamChannel channel = listener->accept();
-    // One that is killed meanwhile is nobody's fault.
-    if (channel.open()) static_cast<void>((*target)->meet(channel));
+    static_cast<void>((*target)->meet(*listener));  // One that is killed meanwhile is nobody's fault.
     connected = (*target)->connected();
     const timespec pause{0, 200'000};
     ::nanosleep(&pause, nullptr);

@@ -220,23 +220,42 @@ void Initiator::sent(TimePs, std::uint32_t id) {
   Slot& slot = slots_[id];
   slot.sent = true;
   const bool unanswered = slot.request.operation != Operation::kFlush && (!answers_all() || slot.quiet);
-  if (unanswered && !slot.answered) {
-    end(id, RdmoStatus::kDone, 0);
-  } else if (slot.answered) {
+  if (slot.answered) {
+    if (!slot.told) tell(id);
     release(id);
+  } else if (unanswered) {
+    end(id, RdmoStatus::kDone, 0);
+  }
+}
+
+void Initiator::all_sent(TimePs now) {
+  for (std::uint32_t index = oldest_; index != kNoSlot;) {
+    const std::uint32_t next = slots_[index].next;
+    sent(now, index);
+    index = next;
   }
 }
 
 void Initiator::end(std::uint32_t index, RdmoStatus status, std::uint64_t place) {
   Slot& slot = slots_[index];
   slot.answered = true;
+  slot.status = status;
+  slot.place = place;
+  // With the outcome the caller has its bytes back; what a batch gathered is ours.
+  const bool lent = !slot.sent && !slot.batch && !slot.payload.empty();
+  if (!lent) tell(index);
+  if (slot.sent) release(index);
+}
+
+void Initiator::tell(std::uint32_t index) {
+  Slot& slot = slots_[index];
+  slot.told = true;
   const Record* records = records_of(index);
   for (std::uint32_t i = 0; i < slot.records; ++i) {
-    outcomes_.push_back({records[i].cookie, slot.request.operation, status, place});
+    outcomes_.push_back({records[i].cookie, slot.request.operation, slot.status, slot.place});
     // The records of a batch lie one behind the other.
-    if (status == RdmoStatus::kDone) place += records[i].length;
+    if (slot.status == RdmoStatus::kDone) slot.place += records[i].length;
   }
-  if (slot.sent) release(index);
 }
 
 void Initiator::release(std::uint32_t index) {
@@ -304,21 +323,20 @@ void Initiator::fail_all(RdmoStatus first, RdmoStatus others) {
   gathering_ = kNoSlot;
   queue_.clear();
   RdmoStatus status = first;
-  while (oldest_ != kNoSlot) {
-    const std::uint32_t index = oldest_;
-    slots_[index].sent = true;
-    if (slots_[index].answered) {
-      release(index);
-    } else {
-      end(index, status, 0);
-    }
+  for (std::uint32_t index = oldest_; index != kNoSlot;) {
+    Slot& slot = slots_[index];
+    const std::uint32_t next = slot.next;
+    if (slot.queued || slot.gathering) slot.sent = true;  // The host never had it.
+    if (!slot.answered) end(index, status, 0);
     status = others;
+    index = next;
   }
 }
 
 void Initiator::lost(TimePs) { fail_all(RdmoStatus::kConnectionLost, RdmoStatus::kConnectionLost); }
 
 void Initiator::expire(TimePs now) {
+  if (lost_) return;
   if (gathering_ != kNoSlot && config_.batch_delay > kTimeZero &&
       now >= slots_[gathering_].since + config_.batch_delay)
     close_batch();
@@ -328,6 +346,7 @@ void Initiator::expire(TimePs now) {
 
 TimePs Initiator::deadline() const {
   TimePs earliest = kNever;
+  if (lost_) return earliest;
   if (oldest_ != kNoSlot) earliest = slots_[oldest_].since + config_.time_max;
   if (gathering_ != kNoSlot && config_.batch_delay > kTimeZero)
     earliest = min(earliest, slots_[gathering_].since + config_.batch_delay);

@@ -42,7 +42,9 @@ struct AppendRequest {
   std::uint64_t cell = 0;
   std::uint64_t cell_key = 0;
   std::uint64_t data_key = 0;
-  std::span<const std::byte> data;  ///< Valid until the completion, unless it was gathered into a batch.
+  /// Valid until the outcome, unless it was gathered into a batch. No outcome comes before sent(), or while
+  /// the host has the message otherwise.
+  std::span<const std::byte> data;
   bool fence = false;
   // Extended form only:
   bool queue = false;    ///< The cell is a queue with a consumer.
@@ -66,7 +68,8 @@ struct Outcome {
   std::uint64_t place = 0;
 };
 
-/// A message for the worker. The host says sent() when its payload is not needed any more.
+/// A message for the worker. The host says sent() when its payload is not needed any more: also of a
+/// connection that has ended, whose messages it has to give up.
 struct Outgoing {
   std::uint32_t id = 0;
   std::uint32_t message_id = 0;
@@ -101,7 +104,9 @@ class Initiator {
   /// An active message of the worker. It may be hostile: what makes no sense is counted and dropped.
   void receive(TimePs now, std::uint32_t message_id, std::span<const std::byte> header);
   void sent(TimePs now, std::uint32_t id);
-  /// The endpoint is dead: everything ends with kConnectionLost.
+  /// The host has none of the messages any more.
+  void all_sent(TimePs now);
+  /// The endpoint is dead: everything ends with kConnectionLost, what the host has when it is sent().
   void lost(TimePs now);
   void expire(TimePs now);
 
@@ -137,6 +142,9 @@ class Initiator {
     bool queued = false;  ///< Not handed out yet.
     bool sent = false;
     bool answered = false;
+    bool told = false;  ///< Its outcomes are there. Later than `answered` while the host has the payload.
+    wire::RdmoStatus status = wire::RdmoStatus::kDone;
+    std::uint64_t place = 0;
     TimePs since = kTimeZero;
   };
 
@@ -149,6 +157,7 @@ class Initiator {
   void close_batch();
   void enqueue(std::uint32_t slot);
   void end(std::uint32_t slot, wire::RdmoStatus status, std::uint64_t place);
+  void tell(std::uint32_t slot);
   void release(std::uint32_t slot);
   void fail_all(wire::RdmoStatus first, wire::RdmoStatus others);
   void receive_published(std::span<const std::byte> header);

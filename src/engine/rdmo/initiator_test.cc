@@ -169,6 +169,56 @@ TEST_F(InitiatorTest, EveryRequestEnds) {
   EXPECT_EQ(initiator_->deadline(), kNever);
 }
 
+// Who has an outcome may free the bytes: so there is none while the host still reads them.
+TEST_F(InitiatorTest, NoOutcomeComesWhileTheHostHasThePayload) {
+  make({});
+  append("a", 1);
+  Outgoing first;
+  ASSERT_TRUE(initiator_->next_message(first));
+  wire::RdmoExtendedRequest request;
+  ASSERT_EQ(decode(std::span(first.header).first(first.header_length), request), wire::RdmoError::kNone);
+  answer(request, RdmoStatus::kDone, 0x1008);
+  EXPECT_FALSE(outcome()) << "answered, but its bytes are still being sent";
+  initiator_->sent(now_, first.id);
+  EXPECT_EQ(outcome()->place, 0x1008U);
+
+  append("b", 2);
+  append("not handed out", 3);
+  initiator_->flush(now_, 4);
+  Outgoing second;
+  ASSERT_TRUE(initiator_->next_message(second));
+  initiator_->expire(initiator_->deadline());
+  EXPECT_TRUE(initiator_->is_lost());
+  EXPECT_EQ(initiator_->deadline(), kNever);
+  EXPECT_EQ(outcome()->cookie, 3U) << "the host never had it";
+  EXPECT_EQ(outcome()->cookie, 4U);
+  EXPECT_FALSE(outcome()) << "timed out, but its bytes are still being sent";
+  initiator_->sent(now_, second.id);
+  const auto out = outcome();
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->cookie, 2U);
+  EXPECT_EQ(out->status, RdmoStatus::kTimedOut);
+  EXPECT_EQ(initiator_->in_flight(), 0U);
+}
+
+TEST_F(InitiatorTest, AHostThatGivesUpEndsEverything) {
+  InitiatorConfig config;
+  config.form = Form::kPublished;
+  make(config);
+  append("a", 1);
+  append("b", 2);
+  Outgoing message;
+  ASSERT_TRUE(initiator_->next_message(message));
+  initiator_->lost(now_);
+  EXPECT_EQ(outcome()->cookie, 2U);
+  EXPECT_FALSE(outcome());
+  initiator_->all_sent(now_);
+  const auto out = outcome();
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->status, RdmoStatus::kConnectionLost) << "a published append that was not sent is not done";
+  EXPECT_EQ(initiator_->in_flight(), 0U);
+}
+
 TEST_F(InitiatorTest, PublishedAppendsEndWhenTheyAreSent) {
   InitiatorConfig config;
   config.form = Form::kPublished;

@@ -51,6 +51,7 @@ class Child {
     }
     return true;
   }
+  void signal(int number) const { ::kill(process_, number); }
   /// What the child does to report.
   static void report(int descriptor, const void* from, std::size_t bytes) {
     if (::write(descriptor, from, bytes) != static_cast<ssize_t>(bytes)) ::_exit(4);

@@ -18,8 +18,6 @@ constexpr int kLooksMost = 1000;
 
 Error stalled(const char* what) { return {ErrorKind::kStalled, std::string(what) + ": no answer in time"}; }
 
-int milliseconds_of(TimePs time) { return static_cast<int>(time.ps / 1'000'000'000); }
-
 }  // namespace
 
 // --- Target
@@ -38,7 +36,7 @@ Result<void> RdmoTarget::open() {
   if (!port) return port.error();
   port_ = *std::move(port);
   WHARF_TRY(map_memory());
-  auto channel = StreamChannel::connect(config_.worker);
+  auto channel = StreamChannel::connect(config_.worker, config_.time_max);
   if (!channel) return channel.error();
   channel_ = *std::move(channel);
 
@@ -105,28 +103,47 @@ std::uint64_t RdmoTarget::tail() const {
   return tail - reinterpret_cast<std::uint64_t>(memory_.data());
 }
 
-Result<wire::RdmoNotification> RdmoTarget::command(wire::RdmoCommand command) {
+void RdmoTarget::write(wire::RdmoCommand& command) {
   command.context = ++context_;
   std::vector<std::byte> bytes;
   wire::encode(command, bytes);
   channel_.write(bytes);
-  const LiveClock clock;
-  // The worker may need this process to answer on its endpoint meanwhile.
-  while (!channel_.take(answer_)) {
-    port_->progress();
-    channel_.progress();
-    if (!channel_.open()) return Error{ErrorKind::kEnvironment, "the worker has closed the control channel"};
-    if (clock.now() > config_.time_max) return stalled("the worker");
-    ::sched_yield();
-  }
-  wire::RdmoNotification notification;
-  if (wire::decode(answer_, notification) != wire::RdmoControlError::kNone ||
-      notification.context != context_ || notification.type != command.type)
+}
+
+Result<wire::RdmoNotification> RdmoTarget::command(wire::RdmoCommand command) {
+  write(command);
+  const std::uint64_t context = context_;
+  const auto senseless = [] {
     return Error{ErrorKind::kEnvironment, "the worker's notification makes no sense"};
-  if (notification.status != wire::DocaError::kSuccess)
-    return Error{ErrorKind::kEnvironment,
-                 fmt::format("the worker refuses: {}", wire::name(notification.status))};
-  return notification;
+  };
+  const LiveClock clock;
+  for (;;) {
+    // The worker may need this process to answer on its endpoint meanwhile.
+    while (!channel_.take(answer_)) {
+      port_->progress();
+      channel_.progress();
+      if (!channel_.open())
+        return Error{ErrorKind::kEnvironment, "the worker has closed the control channel"};
+      if (clock.now() > config_.time_max) return stalled("the worker");
+      ::sched_yield();
+    }
+    wire::RdmoNotification notification;
+    if (wire::decode(answer_, notification) != wire::RdmoControlError::kNone ||
+        notification.context > context_)
+      return senseless();
+    if (notification.context != context) {
+      // Late: nobody waits for it any more, and nobody knows the queue that it made.
+      if (notification.type == wire::RdmoCommandType::kRqCreate &&
+          notification.status == wire::DocaError::kSuccess)
+        forget(notification.value);
+      continue;
+    }
+    if (notification.type != command.type) return senseless();
+    if (notification.status != wire::DocaError::kSuccess)
+      return Error{ErrorKind::kEnvironment,
+                   fmt::format("the worker refuses: {}", wire::name(notification.status))};
+    return notification;
+  }
 }
 
 Result<std::uint64_t> RdmoTarget::admit(std::span<const std::byte> initiator) {
@@ -161,25 +178,25 @@ bool RdmoTarget::connected() {
   return channel_.open();
 }
 
-// The meeting: each side writes an item before it reads the other's. (1) The worker's address and the
-// initiator's; (2) key and cell, and the target's id if it is not 0, and nothing; (3) nothing and nothing:
-// both are ready.
-Result<void> RdmoTarget::meet(StreamChannel& channel) {
-  const int patience = milliseconds_of(config_.time_max);
-  std::vector<std::byte> item;
-  channel.write(worker_);
-  if (!channel.wait_for(item, patience)) return stalled("the initiator");
-  auto queue = admit(item);
-  if (!queue) return queue.error();
+void RdmoTarget::forget(std::uint64_t queue) {
+  wire::RdmoCommand destroy;
+  destroy.type = wire::RdmoCommandType::kRqDestroy;
+  destroy.queue = queue;
+  write(destroy);
+}
+
+std::vector<std::byte> RdmoTarget::packed_grant() const {
   std::vector<std::byte> grant(config_.client == 0 ? 16 : 24);
   store_le64(grant.data(), key_);
   store_le64(grant.data() + 8, reinterpret_cast<std::uint64_t>(memory_.data()));
   if (config_.client != 0) store_le64(grant.data() + 16, config_.client);
-  channel.write(grant);
-  if (!channel.wait_for(item, patience)) return stalled("the initiator");
-  channel.write({});
-  if (!channel.wait_for(item, patience)) return stalled("the initiator");
-  return {};
+  return grant;
+}
+
+Result<void> RdmoTarget::meet(StreamListener& listener) {
+  for (StreamChannel channel = listener.accept(); channel.open(); channel = listener.accept())
+    meetings_.begin(std::move(channel));
+  return meetings_.progress();
 }
 
 // --- Initiator
@@ -198,9 +215,9 @@ Result<std::unique_ptr<RdmoInitiator>> RdmoInitiator::meet(const StreamAddress& 
   auto made = create(config);
   if (!made) return made.error();
   std::unique_ptr<RdmoInitiator> initiator = *std::move(made);
-  auto channel = StreamChannel::connect(target);
+  auto channel = StreamChannel::connect(target, config.initiator.time_max);
   if (!channel) return channel.error();
-  const int patience = milliseconds_of(config.initiator.time_max);
+  const TimePs patience = config.initiator.time_max;
   RdmoGrant grant;
   channel->write(initiator->address());
   if (!channel->wait_for(grant.worker_address, patience)) return stalled("the target");
@@ -231,6 +248,9 @@ Result<void> RdmoInitiator::connect(const RdmoGrant& grant) {
   return port_->flush(endpoint_, config_.initiator.time_max);
 }
 
+// What is under way needs the engine and the caller's bytes: UCX goes first.
+RdmoInitiator::~RdmoInitiator() { port_.reset(); }
+
 rdmo::Taken RdmoInitiator::take(ucp_ep_h, std::uint32_t id, std::span<const std::byte> header,
                                 const rdmo::Payload&) {
   if (engine_) engine_->receive(clock_.now(), id, header);
@@ -241,18 +261,29 @@ bool RdmoInitiator::progress() {
   bool worked = false;
   rdmo::Outgoing message;
   while (engine_->next_message(message)) {
-    port_->send(endpoint_, message.message_id, {message.header.data(), message.header_length},
-                message.payload, UCP_AM_SEND_FLAG_REPLY, message.id);
+    try {
+      port_->send(endpoint_, message.message_id, {message.header.data(), message.header_length},
+                  message.payload, UCP_AM_SEND_FLAG_REPLY, message.id);
+    } catch (...) {  // No memory: it did not leave, and those behind it must not.
+      engine_->lost(clock_.now());
+      engine_->sent(clock_.now(), message.id);
+      throw;
+    }
     worked = true;
   }
   // All that has come, before anybody's patience ends.
   for (int looks = 0; looks < kLooksMost && port_->progress(); ++looks) worked = true;
-  std::uint64_t tag = 0;
-  while (port_->take_sent(tag)) engine_->sent(clock_.now(), static_cast<std::uint32_t>(tag));
+  // First who is dead: a send that failed is over, but nothing was sent.
   ucp_ep_h failed = nullptr;
   while (port_->take_failed(failed)) engine_->lost(clock_.now());
   const TimePs now = clock_.now();
   if (engine_->deadline() <= now) engine_->expire(now);
+  if (engine_->is_lost() && endpoint_ != nullptr) {
+    port_->close(endpoint_);  // So that UCX lets go of what it still sends: outcomes wait for that.
+    endpoint_ = nullptr;
+  }
+  std::uint64_t tag = 0;
+  while (port_->take_sent(tag)) engine_->sent(clock_.now(), static_cast<std::uint32_t>(tag));
   return worked;
 }
 

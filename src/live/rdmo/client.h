@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "engine/rdmo/initiator.h"
 #include "live/rdmo/attentive_clock.h"
+#include "live/rdmo/meetings.h"
 #include "live/rdmo/stream_channel.h"
 #include "live/rdmo/ucx_port.h"
 #include "live/reactor/live_clock.h"
@@ -42,7 +43,7 @@ struct RdmoTargetConfig {
 
 /// Owns memory and grants it through the worker. Memory that UCX allocates is shared with a worker on the
 /// same machine, which then writes it without this process; otherwise progress() has to be called often.
-class RdmoTarget : private MessageTaker {
+class RdmoTarget : private MessageTaker, private MeetingHost {
  public:
   static Result<std::unique_ptr<RdmoTarget>> create(const RdmoTargetConfig& config);
   ~RdmoTarget() override;
@@ -57,12 +58,13 @@ class RdmoTarget : private MessageTaker {
     return {config_.client, key_, reinterpret_cast<std::uint64_t>(memory_.data()), worker_};
   }
   /// Lets an initiator in, by its UCX address; gives the number of its queue.
-  Result<std::uint64_t> admit(std::span<const std::byte> initiator);
+  Result<std::uint64_t> admit(std::span<const std::byte> initiator) override;
   Result<void> dismiss(std::uint64_t queue);
   /// Withdraws the memory: what was appended is written back first.
   Result<void> withdraw();
-  /// Meets one initiator over TCP: addresses, grant, and that both are ready.
-  Result<void> meet(StreamChannel& channel);
+  /// Meets initiators over TCP: takes those that have come to `listener`, and goes on with all that are not
+  /// let in yet, without waiting for any. To be called again and again. A failure is that of one of them.
+  Result<void> meet(StreamListener& listener);
   void progress() { port_->progress(); }
   /// For those that reach the memory without the worker.
   const std::vector<std::byte>& ucx_address() const { return port_->address(); }
@@ -71,10 +73,14 @@ class RdmoTarget : private MessageTaker {
   bool connected();
 
  private:
-  explicit RdmoTarget(const RdmoTargetConfig& config) : config_(config) {}
+  explicit RdmoTarget(const RdmoTargetConfig& config) : config_(config), meetings_(*this, config.time_max) {}
   Result<void> open();
   Result<void> map_memory();
+  void write(wire::RdmoCommand& command);
   Result<wire::RdmoNotification> command(wire::RdmoCommand command);
+  std::span<const std::byte> worker_address() const override { return worker_; }
+  std::vector<std::byte> packed_grant() const override;
+  void forget(std::uint64_t queue) override;
   rdmo::Taken take(ucp_ep_h, std::uint32_t, std::span<const std::byte>, const rdmo::Payload&) override {
     return rdmo::Taken::kDone;  // Nobody sends messages to a target.
   }
@@ -88,7 +94,8 @@ class RdmoTarget : private MessageTaker {
   std::vector<std::byte> worker_;
   std::vector<std::byte> answer_;
   std::uint64_t key_ = 0;
-  std::uint64_t context_ = 0;
+  std::uint64_t context_ = 0;  ///< Of the last command. Notifications of earlier ones come late.
+  Meetings meetings_;
 };
 
 struct RdmoInitiatorConfig {
@@ -103,6 +110,8 @@ class RdmoInitiator : private MessageTaker {
   static Result<std::unique_ptr<RdmoInitiator>> create(const RdmoInitiatorConfig& config);
   /// Meets a target over TCP and connects to its worker.
   static Result<std::unique_ptr<RdmoInitiator>> meet(const StreamAddress& target, RdmoInitiatorConfig config);
+
+  ~RdmoInitiator() override;
 
   const std::vector<std::byte>& address() const { return port_->address(); }
   /// Once the target has admitted it.

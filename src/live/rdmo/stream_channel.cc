@@ -9,12 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <utility>
 
 #include "base/bytes.h"
+#include "live/reactor/live_clock.h"
 
 namespace wharf::live {
 namespace {
@@ -24,6 +26,7 @@ constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kMessageBytesMax = 4096;
 /// What a peer that does not read may leave unsent.
 constexpr std::size_t kUnsentMax = 1U << 20U;
+constexpr std::size_t kUntakenMax = 64U << 10U;
 
 Error system_error(const std::string& what) {
   return {ErrorKind::kEnvironment, fmt::format("{}: {}", what, std::strerror(errno))};
@@ -37,6 +40,20 @@ Result<sockaddr_in> system_address(const StreamAddress& address) {
     return input_error(
         fmt::format("address: found {}, expected an IPv4 address such as 127.0.0.1", address.host));
   return result;
+}
+
+/// Whether `descriptor` becomes ready before `clock` shows `end`.
+bool wait_until(int descriptor, short events, const LiveClock& clock, TimePs end) {
+  constexpr std::int64_t kPsPerMs = 1'000'000'000;
+  for (;;) {
+    const std::int64_t left = (end - clock.now()).ps;
+    if (left <= 0) return false;
+    pollfd wait{descriptor, events, 0};
+    const auto step = static_cast<int>(std::min<std::int64_t>(left / kPsPerMs + 1, 60'000));
+    const int ready = ::poll(&wait, 1, step);
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
 }
 
 }  // namespace
@@ -80,13 +97,22 @@ void StreamChannel::close() {
   descriptor_ = -1;
 }
 
-Result<StreamChannel> StreamChannel::connect(const StreamAddress& address) {
+Result<StreamChannel> StreamChannel::connect(const StreamAddress& address, TimePs patience) {
+  const auto where = [&] { return fmt::format("connecting to {}:{}", address.host, address.port); };
   auto to = system_address(address);
   if (!to) return to.error();
-  StreamChannel channel(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  StreamChannel channel(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!channel.open()) return system_error("socket");
-  if (::connect(channel.descriptor_, reinterpret_cast<const sockaddr*>(&*to), sizeof *to) != 0)
-    return system_error(fmt::format("connecting to {}:{}", address.host, address.port));
+  if (::connect(channel.descriptor_, reinterpret_cast<const sockaddr*>(&*to), sizeof *to) == 0)
+    return channel;
+  // It goes on by itself, after a signal, too.
+  if (errno != EINPROGRESS && errno != EINTR) return system_error(where());
+  if (!wait_until(channel.descriptor_, POLLOUT, LiveClock(), patience))
+    return Error{ErrorKind::kStalled, where() + ": no answer in time"};
+  int failure = 0;
+  socklen_t size = sizeof failure;
+  if (::getsockopt(channel.descriptor_, SOL_SOCKET, SO_ERROR, &failure, &size) == 0) errno = failure;
+  if (errno != 0) return system_error(where());
   return channel;
 }
 
@@ -110,13 +136,13 @@ void StreamChannel::progress() {
     break;
   }
   if (out_.size() > kUnsentMax) close();
-  while (open()) {
+  // What nobody takes stays with its sender.
+  while (open() && in_.size() < kUntakenMax) {
     std::byte buffer[4096];
     const ssize_t done = ::recv(descriptor_, buffer, sizeof buffer, MSG_DONTWAIT);
     if (done > 0) {
       in_.insert(in_.end(), buffer, buffer + done);
-      if (in_.size() < kUnsentMax) continue;
-      return;
+      continue;
     }
     if (done == 0 || (errno != EAGAIN && errno != EINTR)) close();
     return;
@@ -139,13 +165,12 @@ bool StreamChannel::take(std::vector<std::byte>& message) {
   return true;
 }
 
-bool StreamChannel::wait_for(std::vector<std::byte>& message, int milliseconds) {
+bool StreamChannel::wait_for(std::vector<std::byte>& message, TimePs patience) {
+  const LiveClock clock;
   for (;;) {
     progress();
     if (take(message)) return true;
-    if (!open()) return false;
-    pollfd wait{descriptor_, POLLIN, 0};
-    if (::poll(&wait, 1, milliseconds) <= 0) return false;
+    if (!open() || !wait_until(descriptor_, POLLIN, clock, patience)) return false;
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace wharf::live {
 
@@ -21,7 +22,7 @@ struct StreamAddress {
 };
 Result<StreamAddress> parse_stream_address(const std::string& text, std::uint16_t default_port);
 
-/// One connection. Does not block, but for wait_for().
+/// One connection. Does not block, but for connect() and wait_for().
 class StreamChannel {
  public:
   StreamChannel() = default;
@@ -30,7 +31,7 @@ class StreamChannel {
   StreamChannel& operator=(StreamChannel&& other) noexcept;
   ~StreamChannel();
 
-  static Result<StreamChannel> connect(const StreamAddress& address);
+  static Result<StreamChannel> connect(const StreamAddress& address, TimePs patience = seconds(10));
 
   bool open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
@@ -38,8 +39,8 @@ class StreamChannel {
   /// Sends and receives what it can without waiting; closes when the other end has, or breaks the rules.
   void progress();
   bool take(std::vector<std::byte>& message);
-  /// Waits up to so many milliseconds for a message; false: none came, or the channel is closed.
-  bool wait_for(std::vector<std::byte>& message, int milliseconds);
+  /// Waits so long for all of a message, whatever signals come; false: none came, or the channel is closed.
+  bool wait_for(std::vector<std::byte>& message, TimePs patience);
   void close();
 
  private:

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "live/reactor/live_clock.h"
 
@@ -17,6 +18,8 @@ namespace {
 /// Marks handles of payloads that were copied, because UCX lends them for the callback alone. Data is
 /// aligned.
 constexpr std::uint64_t kCopied = 1;
+/// Closing is a matter of this process alone.
+constexpr TimePs kCloseMost = seconds(5);
 
 }  // namespace
 
@@ -72,8 +75,18 @@ Result<void> UcxPort::handle(std::uint32_t id) {
   param.cb = [](void* argument, const void* header, std::size_t header_length, void* data, std::size_t length,
                 const ucp_am_recv_param_t* received) {
     const auto* handler = static_cast<Handler*>(argument);
-    return handler->port->arrived(handler->id, {static_cast<const std::byte*>(header), header_length}, data,
-                                  length, *received);
+    UcxPort& port = *handler->port;
+    try {
+      return port.arrived(handler->id, {static_cast<const std::byte*>(header), header_length}, data, length,
+                          *received);
+    } catch (...) {
+      // No memory to take it with. UCX is C, so nothing may pass it; and a connection that has lost a message
+      // ends, or its next flush would lie.
+      const bool replies = (received->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
+      if (replies && port.failed_.size() < port.failed_.capacity())
+        port.failed_.push_back(received->reply_ep);
+      return UCS_OK;
+    }
   };
   const ucs_status_t status = ucp_worker_set_am_recv_handler(worker_, &param);
   if (status != UCS_OK) return ucx_error("listening to active messages", status);
@@ -89,16 +102,19 @@ ucs_status_t UcxPort::arrived(std::uint32_t id, std::span<const std::byte> heade
   payload.length = static_cast<std::uint32_t>(std::min<std::size_t>(length, 0xffff'ffffU));
   payload.data = announced ? nullptr : static_cast<const std::byte*>(data);
   payload.handle = reinterpret_cast<std::uint64_t>(data);
+  std::unique_ptr<void, decltype(&std::free)> copy(nullptr, &std::free);
   if (!announced && !stays && length > 0) {
-    void* copy = std::malloc(length);
-    if (copy == nullptr) return UCS_OK;  // As if it had been lost: whoever waits for an answer gives up.
-    std::memcpy(copy, data, length);
-    payload.data = static_cast<const std::byte*>(copy);
-    payload.handle = reinterpret_cast<std::uint64_t>(copy) | kCopied;
+    copy.reset(std::malloc(length));
+    if (copy == nullptr) throw std::bad_alloc();
+    std::memcpy(copy.get(), data, length);
+    payload.data = static_cast<const std::byte*>(copy.get());
+    payload.handle = reinterpret_cast<std::uint64_t>(copy.get()) | kCopied;
   }
   const rdmo::Taken taken = taker_.take(replies ? param.reply_ep : nullptr, id, header, payload);
-  if (taken == rdmo::Taken::kHeld) return announced || stays ? UCS_INPROGRESS : UCS_OK;
-  if ((payload.handle & kCopied) != 0) std::free(reinterpret_cast<void*>(payload.handle & ~kCopied));
+  if (taken == rdmo::Taken::kHeld) {
+    static_cast<void>(copy.release());  // Until release().
+    return announced || stays ? UCS_INPROGRESS : UCS_OK;
+  }
   return UCS_OK;  // What was announced and is not wanted: UCX drops it, and the sender's send ends.
 }
 
@@ -126,9 +142,13 @@ Result<ucp_ep_h> UcxPort::connect(std::span<const std::byte> address) {
   params.err_handler.cb = [](void* argument, ucp_ep_h endpoint, ucs_status_t) {
     static_cast<UcxPort*>(argument)->failed_.push_back(endpoint);
   };
+  ++endpoints_;
+  make_room();
+  open_.reserve(open_.size() + 1);
   ucp_ep_h endpoint = nullptr;
   const ucs_status_t status = ucp_ep_create(worker_, &params, &endpoint);
   if (status != UCS_OK) return ucx_error("connecting", status);
+  if (std::find(open_.begin(), open_.end(), endpoint) == open_.end()) open_.push_back(endpoint);
   return endpoint;
 }
 
@@ -149,15 +169,33 @@ Result<void> UcxPort::flush(ucp_ep_h endpoint, TimePs patience) {
   return {};
 }
 
-void UcxPort::close(ucp_ep_h endpoint, bool forced) {
+void UcxPort::close(ucp_ep_h endpoint) {
+  std::erase(failed_, endpoint);  // The next endpoint may have the same handle.
+  std::erase(open_, endpoint);
   ucp_request_param_t param{};
-  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-  param.flags = forced ? UCP_EP_CLOSE_FLAG_FORCE : 0;
-  ucs_status_ptr_t request = ucp_ep_close_nbx(endpoint, &param);
-  if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);  // It finishes by itself.
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  param.user_data = this;
+  param.cb.send = [](void* request, ucs_status_t, void* user) {
+    --static_cast<UcxPort*>(user)->closing_;
+    ucp_request_free(request);
+  };
+  if (UCS_PTR_IS_PTR(ucp_ep_close_nbx(endpoint, &param))) ++closing_;
 }
 
-void UcxPort::sent(Header* header) {
+// UCX's callbacks take no memory: each send can say one tag, and each endpoint fails by its handler once, and
+// once for each send.
+void UcxPort::make_room() {
+  const std::size_t sends = headers_.size();
+  free_headers_.reserve(sends);
+  if (sent_.capacity() < sent_.size() + sends + 1) sent_.reserve(2 * (sent_.size() + sends + 1));
+  if (failed_.capacity() < failed_.size() + 2 * sends + endpoints_ + 1)
+    failed_.reserve(2 * (failed_.size() + 2 * sends + endpoints_ + 1));
+}
+
+void UcxPort::sent(Header* header, ucs_status_t status) {
+  // What we cancelled ourselves says nothing about the peer.
+  if (status != UCS_OK && status != UCS_ERR_CANCELED) failed_.push_back(header->endpoint);
   if (header->tag != kNoTag) sent_.push_back(header->tag);
   free_headers_.push_back(header);
 }
@@ -166,27 +204,30 @@ void UcxPort::send(ucp_ep_h endpoint, std::uint32_t id, std::span<const std::byt
                    std::span<const std::byte> payload, unsigned flags, std::uint64_t tag) {
   Header* kept = nullptr;
   if (free_headers_.empty()) {
-    kept = &headers_.emplace_back();
+    headers_.emplace_back();
+    make_room();
+    kept = &headers_.back();
   } else {
+    make_room();
     kept = free_headers_.back();
     free_headers_.pop_back();
   }
   kept->port = this;
+  kept->endpoint = endpoint;
   kept->tag = tag;
   std::memcpy(kept->bytes.data(), header.data(), header.size());
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
   param.flags = flags;
   param.user_data = kept;
-  param.cb.send = [](void* request, ucs_status_t, void* user) {
+  param.cb.send = [](void* request, ucs_status_t status, void* user) {
     auto* done = static_cast<Header*>(user);
-    done->port->sent(done);
+    done->port->sent(done, status);
     ucp_request_free(request);
   };
   ucs_status_ptr_t request = ucp_am_send_nbx(endpoint, id, kept->bytes.data(), header.size(), payload.data(),
                                              payload.size(), &param);
-  // A send that fails is told by the endpoint's error handler.
-  if (!UCS_PTR_IS_PTR(request)) sent(kept);
+  if (!UCS_PTR_IS_PTR(request)) sent(kept, UCS_PTR_STATUS(request));
 }
 
 bool UcxPort::take_sent(std::uint64_t& tag) {
@@ -206,7 +247,12 @@ bool UcxPort::take_failed(ucp_ep_h& endpoint) {
   return true;
 }
 
+// A worker of UCX that is destroyed over a fetch stops the process.
 UcxPort::~UcxPort() {
+  while (!open_.empty()) close(open_.back());
+  const LiveClock clock;
+  while (closing_ > 0 && clock.now() < kCloseMost) progress();
+  if (closing_ > 0) return;  // Better a leak.
   if (worker_ != nullptr) ucp_worker_destroy(worker_);
   if (context_ != nullptr) ucp_cleanup(context_);
 }

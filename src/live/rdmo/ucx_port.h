@@ -38,6 +38,7 @@ class UcxPort {
   /// `transports` as in UCX_TLS: "tcp,posix,sysv,self", .... Endpoints notice dead peers only with tcp in the
   /// list.
   static Result<std::unique_ptr<UcxPort>> create(const std::string& transports, MessageTaker& taker);
+  /// Closes its endpoints first: each operation that is under way ends, and is told, before this does.
   ~UcxPort();
   UcxPort(const UcxPort&) = delete;
   UcxPort& operator=(const UcxPort&) = delete;
@@ -47,14 +48,16 @@ class UcxPort {
   Result<ucp_ep_h> connect(std::span<const std::byte> address);
   /// Waits until what was sent on it is there, so until it is wired up.
   Result<void> flush(ucp_ep_h endpoint, TimePs patience);
-  /// Begins to close it. `forced`: what is under way fails at once.
-  void close(ucp_ep_h endpoint, bool forced);
-  /// Copies the header; the payload stays the caller's until take_sent() gives `tag`. kNoTag: nobody is told.
+  /// Begins to close it without asking the peer. What is under way there fails, or has just ended: progress()
+  /// tells each operation's end as ever, and until then UCX may use its buffer.
+  void close(ucp_ep_h endpoint);
+  /// Copies the header; UCX reads the payload until take_sent() gives `tag`, also when the endpoint is closed
+  /// or dead. kNoTag: nobody is told.
   static constexpr std::uint64_t kNoTag = ~std::uint64_t{0};
   void send(ucp_ep_h endpoint, std::uint32_t id, std::span<const std::byte> header,
             std::span<const std::byte> payload, unsigned flags, std::uint64_t tag);
   bool take_sent(std::uint64_t& tag);
-  /// Endpoints whose peer was found dead, each once.
+  /// Endpoints whose peer was found dead, or that refuse to send.
   bool take_failed(ucp_ep_h& endpoint);
   /// Gives a payload back that was held.
   void release(std::uint64_t handle);
@@ -70,6 +73,7 @@ class UcxPort {
  private:
   struct Header {
     UcxPort* port = nullptr;
+    ucp_ep_h endpoint = nullptr;
     std::uint64_t tag = kNoTag;
     std::array<std::byte, 64> bytes{};
   };
@@ -78,7 +82,8 @@ class UcxPort {
   Result<void> handle(std::uint32_t id);
   ucs_status_t arrived(std::uint32_t id, std::span<const std::byte> header, void* data, std::size_t length,
                        const ucp_am_recv_param_t& param);
-  void sent(Header* header);
+  void sent(Header* header, ucs_status_t status);
+  void make_room();
 
   struct Handler {
     UcxPort* port = nullptr;
@@ -93,6 +98,9 @@ class UcxPort {
   std::vector<Header*> free_headers_;
   std::vector<std::uint64_t> sent_;
   std::size_t sent_taken_ = 0;
+  std::vector<ucp_ep_h> open_;
+  std::size_t endpoints_ = 0;  ///< Ever made.
+  std::size_t closing_ = 0;
   std::vector<ucp_ep_h> failed_;
   std::unordered_set<std::uint64_t> fetched_;  ///< Handles that UCX has taken back.
 };

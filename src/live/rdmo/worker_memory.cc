@@ -36,6 +36,7 @@ void WorkerProcess::perform(const Access& access) {
     Operation& operation = begin(access);
     operation.bounce.resize(access.length);
     operation.result.data = operation.bounce.data();
+    fetched_[access.payload] = &operation;  // Its bytes are read until the payload is released.
     return fetch(operation, operation.bounce.data());
   }
   const Memory* memory = access.kind == AccessKind::kOrder ? nullptr : &memories_[access.memory];
@@ -146,6 +147,9 @@ WorkerProcess::Operation& WorkerProcess::begin(const Access& access) {
   Operation* operation = nullptr;
   if (free_operations_.empty()) {
     operation = &operations_.emplace_back();
+    // Its end is noted in a callback of UCX, which is C: nothing may be thrown there.
+    free_operations_.reserve(operations_.size());
+    done_.reserve(2 * operations_.size());
   } else {
     operation = free_operations_.back();
     free_operations_.pop_back();
@@ -183,10 +187,7 @@ void WorkerProcess::finished(Operation& operation, ucs_status_t status) {
                                               access.address, memories_[access.memory].key, &param));
     }
     done(access, operation.result);
-    if (access.kind == AccessKind::kFetch) {
-      fetched_[access.payload] = &operation;  // Its bytes are read until the payload is released.
-      return;
-    }
+    if (access.kind == AccessKind::kFetch) return;  // Until its payload is released.
   } else {
     operation.result.status = status_of(status);
     done(access, operation.result);

@@ -49,6 +49,7 @@ WorkerProcess::~WorkerProcess() {
   for (Waiting& each : waiting_) {
     if (each.payload.length > 0) port_->release(each.payload.handle);
   }
+  port_.reset();  // What is under way ends now, and is noted in what goes behind it.
 }
 
 Taken WorkerProcess::take(ucp_ep_h reply, std::uint32_t id, std::span<const std::byte> header,
@@ -132,10 +133,11 @@ bool WorkerProcess::serve_worker() {
       perform(access);
       more = true;
     }
-    for (const std::unique_ptr<Opening>& opening : std::exchange(opened_, {})) {
+    for (const std::unique_ptr<Opening>& opening : opened_) {
       worker_->action_done(clock_.now(), opening->action, opening->result);
       more = true;
     }
+    opened_.clear();
     for (std::size_t i = 0; i < done_.size(); ++i) {
       worker_->access_done(clock_.now(), done_[i].first, done_[i].second);
       more = true;
@@ -230,12 +232,12 @@ rdmo::ActionResult WorkerProcess::act(const rdmo::Action& action) {
     case ActionKind::kClosePeer:
       if (action.peer < peers_.size() && peers_[action.peer] != nullptr) {
         peer_of_.erase(peers_[action.peer]);
-        port_->close(peers_[action.peer], true);
+        port_->close(peers_[action.peer]);
         peers_[action.peer] = nullptr;
       }
       return result;
     case ActionKind::kCloseTarget:
-      if (targets_[action.target] != nullptr) port_->close(targets_[action.target], true);
+      if (targets_[action.target] != nullptr) port_->close(targets_[action.target]);
       targets_[action.target] = nullptr;
       return result;
   }
@@ -246,6 +248,7 @@ rdmo::ActionResult WorkerProcess::act(const rdmo::Action& action) {
 // memory that is written in place would never wire it up. The target waits for the notification meanwhile,
 // and progresses.
 void WorkerProcess::wire_up(std::uint32_t action, const rdmo::ActionResult& result) {
+  opened_.reserve(targets_.size());  // So that the callback takes no memory.
   auto* opening = new Opening{this, action, result};
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;

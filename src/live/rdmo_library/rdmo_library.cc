@@ -106,15 +106,16 @@ struct wharf_rdmo_initiator {
     std::uint64_t cookie = 0;
     std::vector<std::byte> pieces;
   };
-  std::unique_ptr<live::RdmoInitiator> initiator;
   std::deque<Operation> operations;
   std::vector<std::uint64_t> free;
   std::uint64_t under_way = 0;
+  std::unique_ptr<live::RdmoInitiator> initiator;  ///< Goes first: it sends what the operations hold.
 
   std::uint64_t begin(std::uint64_t cookie) {
     if (free.empty()) {
-      free.push_back(operations.size());
       operations.emplace_back();
+      free.reserve(operations.size());  // Giving one back takes no memory.
+      free.push_back(operations.size() - 1);
     }
     const std::uint64_t index = free.back();
     free.pop_back();
@@ -143,6 +144,8 @@ struct wharf_rdmo_initiator {
     return failure(WHARF_RDMO_BAD_ARGUMENT,
                    "the published form has neither flags but WHARF_RDMO_FENCE nor more than 4 GiB");
   }
+  /// There was no memory to go on with. The connection ends, so everything has an outcome all the same.
+  void lose() { initiator->engine().lost(initiator->now()); }
   void fill(const rdmo::Outcome& from, wharf_rdmo_outcome& to) {
     const std::uint64_t base = initiator->grant().cell;
     to.cookie = operations[from.cookie].cookie;
@@ -183,7 +186,12 @@ int wharf_rdmo_worker_open(const wharf_rdmo_worker_config* config, wharf_rdmo_wo
   });
 }
 uint16_t wharf_rdmo_worker_port(const wharf_rdmo_worker* worker) { return worker->process->port(); }
-void wharf_rdmo_worker_run(wharf_rdmo_worker* worker) { worker->process->run(worker->stop); }
+int wharf_rdmo_worker_run(wharf_rdmo_worker* worker) {
+  return guarded([&]() -> int {
+    worker->process->run(worker->stop);
+    return WHARF_RDMO_OK;
+  });
+}
 void wharf_rdmo_worker_stop(wharf_rdmo_worker* worker) { worker->stop.store(true); }
 void wharf_rdmo_worker_close(wharf_rdmo_worker* worker) { delete worker; }
 
@@ -226,16 +234,16 @@ int wharf_rdmo_target_progress(wharf_rdmo_target* target) {
   return guarded([&]() -> int {
     target->target->progress();
     if (!target->target->connected()) return failure(WHARF_RDMO_LOST, "the worker is gone");
-    live::StreamChannel channel = target->listener.accept();
-    if (!channel.open()) return WHARF_RDMO_OK;
-    const auto met = target->target->meet(channel);
+    const auto met = target->target->meet(target->listener);
     return met ? WHARF_RDMO_OK : failure(met.error());
   });
 }
 int wharf_rdmo_target_withdraw(wharf_rdmo_target* target) {
   return guarded([&]() -> int {
     const auto done = target->target->withdraw();
-    return done ? WHARF_RDMO_OK : failure(done.error());
+    if (done) return WHARF_RDMO_OK;
+    if (!target->target->connected()) return failure(WHARF_RDMO_LOST, "the worker is gone");
+    return failure(done.error());
   });
 }
 void wharf_rdmo_target_close(wharf_rdmo_target* target) { delete target; }
@@ -298,12 +306,10 @@ int wharf_rdmo_scatter(wharf_rdmo_initiator* initiator, const wharf_rdmo_piece* 
     if (pieces == nullptr && count != 0)
       return failure(WHARF_RDMO_BAD_ARGUMENT, fmt::format("pieces: found NULL, expected {}", count));
     live::RdmoInitiator& live = *initiator->initiator;
-    const std::uint64_t index = initiator->begin(cookie);
-    std::vector<std::byte>& payload = initiator->operations[index].pieces;
+    std::vector<std::byte> payload;
     for (std::size_t i = 0; i < count; ++i) {
       const wharf_rdmo_piece& piece = pieces[i];
       if (piece.bytes > wire::kRdmoEntryDataMax || (piece.data == nullptr && piece.bytes != 0)) {
-        initiator->end(index);
         return failure(WHARF_RDMO_BAD_ARGUMENT,
                        fmt::format("piece {}: found {} bytes at {}, expected data of at most {} bytes", i,
                                    piece.bytes, piece.data, wire::kRdmoEntryDataMax));
@@ -318,7 +324,10 @@ int wharf_rdmo_scatter(wharf_rdmo_initiator* initiator, const wharf_rdmo_piece* 
                 payload.begin() + static_cast<std::ptrdiff_t>(at + wire::kRdmoEntryBytes));
     }
     const bool fence = (flags & WHARF_RDMO_FENCE) != 0;
-    return initiator->posted(live.engine().scatter(live.now(), index, payload, count, fence), index);
+    const std::uint64_t index = initiator->begin(cookie);
+    std::vector<std::byte>& kept = initiator->operations[index].pieces;
+    kept = std::move(payload);
+    return initiator->posted(live.engine().scatter(live.now(), index, kept, count, fence), index);
   });
 }
 
@@ -335,7 +344,11 @@ void wharf_rdmo_push(wharf_rdmo_initiator* initiator) {
 }
 
 int wharf_rdmo_poll(wharf_rdmo_initiator* initiator, wharf_rdmo_outcome* outcome) {
-  initiator->initiator->progress();
+  try {
+    initiator->initiator->progress();
+  } catch (...) {
+    initiator->lose();
+  }
   rdmo::Outcome found;
   if (!initiator->initiator->engine().poll(found)) return 0;
   initiator->fill(found, *outcome);
@@ -345,8 +358,14 @@ int wharf_rdmo_poll(wharf_rdmo_initiator* initiator, wharf_rdmo_outcome* outcome
 int wharf_rdmo_wait(wharf_rdmo_initiator* initiator, wharf_rdmo_outcome* outcome) {
   if (initiator->under_way == 0) return 0;
   wharf_rdmo_push(initiator);
-  initiator->fill(initiator->initiator->wait(), *outcome);
-  return 1;
+  for (;;) {
+    try {
+      initiator->fill(initiator->initiator->wait(), *outcome);
+      return 1;
+    } catch (...) {
+      initiator->lose();
+    }
+  }
 }
 
 void wharf_rdmo_initiator_close(wharf_rdmo_initiator* initiator) { delete initiator; }

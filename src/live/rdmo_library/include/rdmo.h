@@ -86,8 +86,9 @@ typedef struct {
 
 WHARF_RDMO_API int wharf_rdmo_worker_open(const wharf_rdmo_worker_config* config, wharf_rdmo_worker** worker);
 WHARF_RDMO_API uint16_t wharf_rdmo_worker_port(const wharf_rdmo_worker* worker);
-/* Serves until wharf_rdmo_worker_stop(), then ends in order. */
-WHARF_RDMO_API void wharf_rdmo_worker_run(wharf_rdmo_worker* worker);
+/* Serves until wharf_rdmo_worker_stop(), then ends in order: WHARF_RDMO_OK. WHARF_RDMO_ENVIRONMENT: out of
+ * memory. */
+WHARF_RDMO_API int wharf_rdmo_worker_run(wharf_rdmo_worker* worker);
 /* From any thread, or from a signal handler. */
 WHARF_RDMO_API void wharf_rdmo_worker_stop(wharf_rdmo_worker* worker);
 /* NULL is nothing to close, here and below. */
@@ -118,12 +119,12 @@ WHARF_RDMO_API void* wharf_rdmo_target_memory(wharf_rdmo_target* target, size_t*
 WHARF_RDMO_API uint64_t wharf_rdmo_target_tail(const wharf_rdmo_target* target);
 /* Begins the log anew. Only between a flush and the next append: the worker holds no tail then. */
 WHARF_RDMO_API void wharf_rdmo_target_reset(wharf_rdmo_target* target);
-/* Lets initiators in that have come, and does UCX's work. Call it often: in a loop, or from a thread of its
- * own. An initiator that breaks the rules or does not answer is the failure of this call, and of nothing
- * else. WHARF_RDMO_LOST: the worker is gone. */
+/* Lets initiators in that have come, and does UCX's work, without waiting for any of them. Call it often: in
+ * a loop, or from a thread of its own. An initiator that breaks the rules or does not answer within
+ * `patience_ms` is the failure of one call, and of nothing else. WHARF_RDMO_LOST: the worker is gone. */
 WHARF_RDMO_API int wharf_rdmo_target_progress(wharf_rdmo_target* target);
 /* Takes the memory back: what was appended is written back first, later operations end with
- * WHARF_RDMO_BAD_KEY. */
+ * WHARF_RDMO_BAD_KEY. WHARF_RDMO_LOST: the worker is gone, and has the memory no more. */
 WHARF_RDMO_API int wharf_rdmo_target_withdraw(wharf_rdmo_target* target);
 WHARF_RDMO_API void wharf_rdmo_target_close(wharf_rdmo_target* target);
 
@@ -157,7 +158,8 @@ typedef struct {
       place; /* Append, done: where the record lies. Not known in the published form, and of quiet ones: 0. */
 } wharf_rdmo_outcome;
 
-/* `data` stays as it is until the outcome. Published: no flag but WHARF_RDMO_FENCE. */
+/* `data` stays as it is until the outcome, or until the initiator is closed: nothing reads it afterwards.
+ * Published: no flag but WHARF_RDMO_FENCE. */
 WHARF_RDMO_API int wharf_rdmo_append(wharf_rdmo_initiator* initiator, const void* data, size_t bytes,
                                      unsigned flags, uint64_t expected, uint64_t cookie);
 /* One place of a scatter. */

@@ -51,7 +51,7 @@ class Worker {
     handle_.reset(made);
   }
   std::uint16_t port() const { return wharf_rdmo_worker_port(handle_.get()); }
-  void run() { wharf_rdmo_worker_run(handle_.get()); }
+  void run() { detail::check(wharf_rdmo_worker_run(handle_.get())); }
   void stop() { wharf_rdmo_worker_stop(handle_.get()); }
 
  private:

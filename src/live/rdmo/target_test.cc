@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// A target and its worker's notifications, played by the test: late ones, senseless ones.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "live/rdmo/client.h"
+
+namespace wharf::live {
+namespace {
+
+using wire::RdmoCommandType;
+
+/// A worker that answers each command as the test says; UCX is real, as a target wires up its endpoint.
+class PlayedWorker : private MessageTaker {
+ public:
+  /// Gives the notifications to send now.
+  using Answers = std::function<std::vector<wire::RdmoNotification>(const wire::RdmoCommand&)>;
+
+  explicit PlayedWorker(Answers answers)
+      : answers_(std::move(answers)),
+        port_(*UcxPort::create("tcp,self", *this)),
+        listener_(*StreamListener::listen({"127.0.0.1", 0})) {
+    thread_ = std::thread([this] { run(); });
+  }
+  ~PlayedWorker() override {
+    stop_ = true;
+    thread_.join();
+  }
+  std::uint16_t port() const { return listener_.port(); }
+  std::span<const std::byte> address() const { return port_->address(); }
+
+ private:
+  rdmo::Taken take(ucp_ep_h, std::uint32_t, std::span<const std::byte>, const rdmo::Payload&) override {
+    return rdmo::Taken::kDone;
+  }
+  void run() {
+    StreamChannel channel;
+    std::vector<std::byte> item;
+    while (!stop_) {
+      port_->progress();
+      if (!channel.open()) {
+        channel = listener_.accept();
+        continue;
+      }
+      channel.progress();
+      while (channel.take(item)) {
+        wire::RdmoCommand command;
+        EXPECT_EQ(wire::decode(item, command), wire::RdmoControlError::kNone);
+        for (wire::RdmoNotification& each : answers_(command)) {
+          std::vector<std::byte> bytes;
+          wire::encode(each, bytes);
+          channel.write(bytes);
+        }
+      }
+    }
+  }
+
+  Answers answers_;
+  std::unique_ptr<UcxPort> port_;
+  StreamListener listener_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+wire::RdmoNotification answer_to(const wire::RdmoCommand& command, std::uint64_t value) {
+  wire::RdmoNotification answer;
+  answer.type = command.type;
+  answer.context = command.context;
+  answer.value = value;
+  return answer;
+}
+
+std::vector<std::byte> initiator() { return std::vector<std::byte>(8, std::byte{1}); }
+
+TEST(RdmoTarget, ANotificationThatComesLateAnswersNoLaterCommand) {
+  std::atomic<int> created{0};
+  std::atomic<int> destroyed{-1};
+  std::optional<wire::RdmoNotification> late;
+  PlayedWorker* self = nullptr;
+  PlayedWorker worker([&](const wire::RdmoCommand& command) {
+    std::vector<wire::RdmoNotification> now;
+    if (command.type == RdmoCommandType::kRqCreate && ++created == 1) {
+      late = answer_to(command, 41);  // When the target has given it up.
+      return now;
+    }
+    if (late) now.push_back(*std::exchange(late, std::nullopt));
+    if (command.type == RdmoCommandType::kRqDestroy) destroyed = static_cast<int>(command.queue);
+    now.push_back(answer_to(command, command.type == RdmoCommandType::kRqCreate ? 42 : 7));
+    if (command.type == RdmoCommandType::kClientInit) now.back().address = self->address();
+    return now;
+  });
+  self = &worker;
+  RdmoTargetConfig config;
+  config.worker.port = worker.port();
+  config.transports = "tcp,self";
+  config.time_max = milliseconds(1500);
+  auto target = RdmoTarget::create(config);
+  ASSERT_TRUE(target) << target.error().message;
+  const auto first = (*target)->admit(initiator());
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().kind, ErrorKind::kStalled);
+  const auto second = (*target)->admit(initiator());
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(*second, 42U);
+  const auto third = (*target)->admit(initiator());
+  ASSERT_TRUE(third) << third.error().message;
+  EXPECT_EQ(*third, 42U);
+  EXPECT_TRUE((*target)->withdraw());
+  EXPECT_EQ(destroyed, 41) << "the queue that came late is nobody's";
+}
+
+TEST(RdmoTarget, ANotificationOfACommandThatWasNotGivenMakesNoSense) {
+  PlayedWorker* self = nullptr;
+  PlayedWorker worker([&](const wire::RdmoCommand& command) {
+    std::vector<wire::RdmoNotification> now{answer_to(command, 7)};
+    if (command.type == RdmoCommandType::kClientInit) now.back().address = self->address();
+    if (command.type == RdmoCommandType::kRqCreate) ++now.back().context;
+    return now;
+  });
+  self = &worker;
+  RdmoTargetConfig config;
+  config.worker.port = worker.port();
+  config.transports = "tcp,self";
+  auto target = RdmoTarget::create(config);
+  ASSERT_TRUE(target) << target.error().message;
+  const auto queue = (*target)->admit(initiator());
+  ASSERT_FALSE(queue);
+  EXPECT_NE(queue.error().message.find("makes no sense"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wharf::live
