@@ -20,7 +20,8 @@
 
 #include <unistd.h>
 
-#ifdef WHARF_LIBFUZZER
+#if defined(WHARF_LIBFUZZER) || defined(__SANITIZE_ADDRESS__)
+#define WHARF_WITH_SANITIZERS
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -66,7 +67,7 @@ void report_input(std::string_view how) {
 }
 
 extern "C" void report_signal(int signal) {
-#ifdef WHARF_LIBFUZZER
+#ifdef WHARF_WITH_SANITIZERS
   __sanitizer_print_stack_trace();
 #endif
   report_input(signal == SIGSEGV ? " (SIGSEGV)" : signal == SIGALRM ? " (no end within 60 s)" : " (SIGABRT)");
@@ -78,7 +79,7 @@ extern "C" void report_signal(int signal) {
 void watch() {
   std::signal(SIGABRT, report_signal);
   std::signal(SIGALRM, report_signal);
-#ifdef WHARF_LIBFUZZER
+#ifdef WHARF_WITH_SANITIZERS
   __sanitizer_set_death_callback([] { report_input(" (sanitizer)"); });
 #else
   std::signal(SIGSEGV, report_signal);
