@@ -121,12 +121,16 @@ class BackToBackEngines {
     std::uint32_t host;
 
     bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
+      const bool has_bytes = access.kind == engine::AccessKind::kRead ||
+                             access.kind == engine::AccessKind::kWrite ||
+                             access.kind == engine::AccessKind::kAtomic;
+      if (!has_bytes) return true;
       std::byte* at = pair.memory(host, access.address);
       if (access.kind == engine::AccessKind::kRead) {
         result.data = wire::bytes_payload(at, access.length);
       } else if (access.kind == engine::AccessKind::kWrite) {
         std::memcpy(at, access.data.bytes, access.length);
-      } else if (access.kind == engine::AccessKind::kAtomic) {
+      } else {
         std::uint64_t word;
         std::memcpy(&word, at, 8);
         result.old_value[0] = word;
