@@ -28,6 +28,7 @@ enum class AccessOwner : std::uint8_t {
   kLoadStore,    ///< Serves a load or store of another host. object: service.
   kSharedCompletion,  ///< object: completion queue, detail: number of its record.
   kSharedReceive,     ///< object: receive queue, detail: first entry, offset: count.
+  kFusedWrite,        ///< kInboundWrite of a plain Write on a fused channel.
 };
 
 struct PendingAccess {

@@ -65,6 +65,7 @@ void EngineParts::access_done(TimePs now, engine::AccessId access, const engine:
       tp.data_done(now, owner, result);
       break;
     case AccessOwner::kInboundWrite:
+    case AccessOwner::kFusedWrite:
       responder.write_done(now, owner, result.status);
       break;
     case AccessOwner::kInboundAtomic:

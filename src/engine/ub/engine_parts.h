@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "base/arena.h"
@@ -34,6 +35,15 @@ inline constexpr std::uint8_t kUnsettled =
 inline constexpr std::uint8_t kUrgent = 2;     ///< Something may have to leave before new packets.
 inline constexpr std::uint8_t kEveryStep = 4;  ///< Somebody wants to know of every step, or decides on each.
 
+/// Encapsulation and transport of a packet as one number.
+inline std::uint16_t form_of(const wire::UbPacket& packet) {
+  static_assert(offsetof(wire::UbPacket, transport) == offsetof(wire::UbPacket, encapsulation) + 1 &&
+                sizeof packet.encapsulation == 1 && sizeof packet.transport == 1);
+  std::uint16_t form;
+  std::memcpy(&form, &packet.encapsulation, sizeof form);
+  return form;
+}
+
 struct EngineParts : Express {
   EngineParts(const UbConfig& engine_config, wire::PayloadPool& pool, Arena& memory)
       : config(engine_config),
@@ -49,6 +59,9 @@ struct EngineParts : Express {
         (config.spread == ChannelSpread::kRequest && config.channels > 1)) {
       attention |= kEveryStep;
     }
+    wire::UbPacket usual;
+    usual.encapsulation = config.encapsulation;
+    usual_form = form_of(usual);
     make_event_room();
   }
   /// Gives back every payload buffer that is still held.
@@ -119,6 +132,7 @@ struct EngineParts : Express {
   void lose_context(TimePs now, ContextKey key);
 
   std::uint8_t attention = kUnsettled;
+  std::uint16_t usual_form = 0;  ///< form_of() packets of a channel.
   UbConfig config;
   wire::PayloadPool& payloads;
   Arena& arena;

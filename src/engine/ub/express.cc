@@ -96,7 +96,7 @@ template <bool kUsed>
   made.length = bytes;
   made.opcode = Initiator::opcode_of(posted.verb);
   if (posted.plain) made.plain_answer = carries ? PlainAnswer::kTaack : PlainAnswer::kData;
-  owner.transactions[tassn & (parts().config.transactions_per_jetty - 1)] = segment;
+  owner.place_of(tassn) = segment;
   ++owner.cursor;
   if (!carries) {
     ++owner.reads_unfinished;

@@ -104,6 +104,8 @@ class Express {
   void settle_write(TimePs now, std::uint32_t index, TpChannel& channel, wire::BufferId buffer);
   void settle_taack(TimePs now, std::uint32_t index, TpChannel& channel, Jetty& owner);
   void settle_placed(TimePs now, wire::BufferId buffer);
+  void settle_data(std::uint32_t index, TpChannel& channel, wire::BufferId buffer);
+  void settle_answer(TimePs now, std::uint32_t index, TpChannel& channel, wire::BufferId buffer);
   bool change_form(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out, TpChannel& channel,
                    TxPacket& packet);
   bool transmit_next(TimePs now, wire::TrafficClassMask allowed, wire::Packet& out, TpChannel& channel);
@@ -122,9 +124,11 @@ class Express {
   void write_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
   void write_done_anew(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
   void fused_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
+  void settle_fused(TimePs now, std::uint32_t index, wire::BufferId buffer);
   void request_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
   void answer_placed(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
   void entry_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
+  void other_done(TimePs now, AccessPort::Slot& access, const engine::AccessResult& result);
   void completion_done(AccessPort::Slot& access);
 };
 

@@ -52,7 +52,7 @@ template <PlainKind kKind, bool kUsed>
     owner.forget_segment(ended.tassn);
   } else {
     // All behind it are plain, too: of one segment each, and open.
-    owner.transactions[ended.tassn & (parts().config.transactions_per_jetty - 1)] = kNoSlot;
+    owner.place_of(ended.tassn) = kNoSlot;
     ++owner.tassn_oldest;
   }
   ++parts().counters.completions;
@@ -137,8 +137,7 @@ template <PlainKind kKind>
   if (found == nullptr || response.status != wire::UbResponseStatus::kSuccess || response.poison)
     return parts().receive(now, packet);
   Jetty& owner = *found;
-  const std::uint32_t segment =
-      owner.transactions[response.tassn & (parts().config.transactions_per_jetty - 1)];
+  const std::uint32_t segment = owner.place_of(response.tassn);
   if (segment == kNoSlot) return parts().receive(now, packet);
   Transaction& transaction = initiator.transactions_[segment];
   if (transaction.channel != index || static_cast<std::uint16_t>(transaction.tassn) != response.tassn ||
@@ -176,8 +175,7 @@ void Initiator::executed(TimePs now, std::uint32_t index) { parts_.express().exe
   Jetty* const owner = initiator.find(response.requester_id);
   if (owner == nullptr || response.status != wire::UbResponseStatus::kSuccess || response.poison)
     return parts().receive(now, packet);
-  const std::uint32_t segment =
-      owner->transactions[response.tassn & (parts().config.transactions_per_jetty - 1)];
+  const std::uint32_t segment = owner->place_of(response.tassn);
   if (segment == kNoSlot) return parts().receive(now, packet);
   Transaction& transaction = initiator.transactions_[segment];
   if (transaction.channel != index || static_cast<std::uint16_t>(transaction.tassn) != response.tassn ||

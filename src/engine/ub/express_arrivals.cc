@@ -42,8 +42,7 @@ template <bool kFinal>
   TpChannel* const found = tp.found_channel_;
   const std::uint32_t index = tp.train_;
   const wire::Rtph& rtph = packet.ub.rtph;
-  if (found == nullptr || word_at(packet, kTpnsAt) != tp.found_tpns_ ||
-      rtph.opcode != wire::TpOpcode::kReliable || !rtph.last ||
+  if (word_at(packet, kTpnsAt) != tp.plain_tpns_ || rtph.opcode != wire::TpOpcode::kReliable || !rtph.last ||
       rtph.psn != wire::psn_wrap(found->receive.next()) || found->receive.has_gap() ||
       !parts().responder.can_park()) {
     if (kFinal) return parts().receive(now, packet);
@@ -77,9 +76,8 @@ template <bool kFinal>
 }
 
 [[gnu::always_inline]] inline void Express::receive(TimePs now, const wire::Packet& packet) {
-  const UbConfig& config = parts().config;
   if (!parts().takes_short_ways() || (word_at(packet, 0) & word_of(kForeignMask)) != 0 ||
-      packet.ub.transport != wire::UbTransport::kRtp || packet.ub.encapsulation != config.encapsulation) {
+      form_of(packet.ub) != parts().usual_form) {
     return parts().receive(now, packet);
   }
   if (word_at(packet, kAddressesAt) != parts().tp.found_addresses_) return look_up(now, packet);
@@ -342,8 +340,21 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   copy_whole(packet.data, result.data);
   packet.fetches_open = 0;
   packet.state = PacketState::kReady;
+  if (result.data.buffer != wire::kNoBuffer) return settle_data(index, channel, result.data.buffer);
+  return announce(channel, index);
+}
+
+/// What was read lies in a buffer.
+[[gnu::noinline]] void Express::settle_data(std::uint32_t index, TpChannel& channel, wire::BufferId buffer) {
+  parts().payloads.retain(buffer);
   announce(channel, index);
-  if (result.data.buffer != wire::kNoBuffer) return parts().payloads.retain(result.data.buffer);
+}
+
+/// An answer has been numbered, and the data that it confirms lay in a buffer.
+[[gnu::noinline]] void Express::settle_answer(TimePs now, std::uint32_t index, TpChannel& channel,
+                                              wire::BufferId buffer) {
+  announce(channel, index);
+  settle_placed(now, buffer);
 }
 
 [[gnu::noinline]] void Express::settle_placed(TimePs now, wire::BufferId buffer) {
@@ -387,8 +398,8 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
   channel.response_turn = false;
   std::uint32_t place = kNoSlot;
   number<true>(channel, index, {.object = at, .origin = PacketOrigin::kResponse}, place);
-  announce(channel, index);
-  if (buffer != wire::kNoBuffer) return settle_placed(now, buffer);
+  if (buffer != wire::kNoBuffer) return settle_answer(now, index, channel, buffer);
+  return announce(channel, index);
 }
 
 /// The data of a Write or Send is placed, or an atomic has been executed: its answer is numbered.
@@ -465,6 +476,14 @@ void UbEngine::receive(TimePs now, std::uint32_t, const wire::Packet& packet) {
     return write_done(now, access, result);
   }
   if (owner == AccessOwner::kCompletion) return completion_done(access);
+  if (owner == AccessOwner::kFusedWrite) return fused_done(now, access, result);
+  other_done(now, access, result);
+}
+
+/// What the most used verbs have none of.
+[[gnu::noinline]] void Express::other_done(TimePs now, AccessPort::Slot& access,
+                                           const engine::AccessResult& result) {
+  const AccessOwner owner = access.owner().owner;
   if (owner == AccessOwner::kResponseWrite) return answer_placed(now, access, result);
   if (owner == AccessOwner::kInboundEntry) return entry_done(now, access, result);
   if (owner == AccessOwner::kInboundAtomic) return request_done(now, access, result);

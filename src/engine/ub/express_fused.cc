@@ -53,7 +53,7 @@ namespace wharf::ub {
   ++channel.messages_delivered;
   const wire::BufferId buffer = packet.payload.buffer;
   parts().accesses.request<true>(
-      {.owner = AccessOwner::kInboundWrite, .object = at, .generation = made.generation, .buffer = buffer},
+      {.owner = AccessOwner::kFusedWrite, .object = at, .generation = made.generation, .buffer = buffer},
       {.kind = engine::AccessKind::kWrite,
        .order = SegmentTable::write_order(record),
        .at_target = true,
@@ -63,8 +63,8 @@ namespace wharf::ub {
        .address = maetah.address,
        .operation = packet.operation},
       packet.payload);
-  if (buffer != wire::kNoBuffer) parts().payloads.retain(buffer);
-  if (channel.fused->tell()) tp.ask_acknowledgement(now, index, AckKind::kAck, rtph.tpmsn, false);
+  // The request is open, so that nothing new can be acknowledged.
+  if (buffer != wire::kNoBuffer) return parts().payloads.retain(buffer);
 }
 
 /// The data of a Write that take_fused() took is placed: the acknowledgement of its channel answers it.
@@ -78,20 +78,40 @@ namespace wharf::ub {
   if (message.pending != 1 || message.sequence == kNoSlot ||
       !has_state(message, kWholeAt, kFusedMask, kFusedOpen) || !message.fused_open ||
       message.status != wire::UbResponseStatus::kSuccess ||
-      message.request.opcode != wire::TaOpcode::kWrite || channel.receive.has_gap()) {
+      message.request.opcode != wire::TaOpcode::kWrite || channel.receive.has_gap() ||
+      channel.ack == AckKind::kNak) {
     return parts().access_done(now, access.id(), result);
   }
   const wire::BufferId buffer = owner.buffer;
   parts().accesses.end(access);
   responder.leave_sequence(at, true);
   message.fused_open = false;
-  parts().tp.executed(now, message);
+  FusedWindow& fused = *channel.fused;
+  fused.requester_id = message.request.requester_id;
+  fused.tassn = message.request.tassn;
+  fused.any = true;
+  bool settles = (parts().attention & kUnsettled) != 0;
+  if (fused.close_and_tell(message.fused_number)) {
+    channel.ack = AckKind::kAck;
+    channel.ack_number = fused.told();
+    channel.ack_tpmsn = message.tpmsn;
+    settles |= ++channel.unacknowledged < parts().config.acknowledge_every ? !channel.ack_delayed
+                                                                           : !channel.ack_listed;
+  }
   responder.message_room_.give(channel.messages_held);
   ++message.generation;
   message.pending = 0;
   message.clear_plain();
   responder.messages_.release(at);
-  if (buffer != wire::kNoBuffer || parts().attention != 0) settle_placed(now, buffer);
+  if (settles || buffer != wire::kNoBuffer) return settle_fused(now, message.channel, buffer);
+}
+
+/// What has been executed is to be acknowledged, or others have waited for it, or its data lay in a buffer.
+[[gnu::noinline]] void Express::settle_fused(TimePs now, std::uint32_t index, wire::BufferId buffer) {
+  TpChannel& channel = parts().tp.channel(index);
+  // Does nothing where an acknowledgement is on its way.
+  if (channel.unacknowledged > 0) settle_acceptance(now, index, channel);
+  settle_placed(now, buffer);
 }
 
 }  // namespace wharf::ub

@@ -73,7 +73,7 @@ template <bool kUsed>
 /// What TpLayer::update_ready() does.
 [[gnu::always_inline]] inline void Express::announce(TpChannel& channel, std::uint32_t index) {
   if (channel.data_listed || parts().tp.packets_[channel.send.cursor()].state != PacketState::kReady) return;
-  parts().tp.list_sender(index);
+  return parts().tp.list_sender(index);
 }
 
 /// The packet is taken, and to be acknowledged. True: settle_acceptance() has to see to that.

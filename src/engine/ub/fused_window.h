@@ -42,6 +42,18 @@ class FusedWindow {
     while (through_ < delivered_ && (word(through_) & bit(through_)) == 0) ++through_;
     return through_;
   }
+  /// The same as close() and tell() while all moves of through() have been told, as they are when an input
+  /// begins: then an open request is there, if there is any, and the end of no other moves it.
+  bool close_and_tell(std::uint32_t low_bits) {
+    word(low_bits) &= ~bit(low_bits);
+    if (low_bits != static_cast<std::uint32_t>(through_)) return false;
+    do {
+      ++through_;
+    } while (through_ < delivered_ && (word(through_) & bit(through_)) == 0);
+    told_ = through_;
+    return true;
+  }
+  std::uint64_t told() const { return told_; }
   /// Whether through() has moved since it was last told.
   bool tell() {
     const bool moved = through() != told_;

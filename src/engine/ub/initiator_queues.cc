@@ -64,6 +64,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   made.receives.reserve(config.receive_depth);
   made.completions.reserve(config.send_depth + config.receive_depth + (config.drain_marks ? 1 : 0));
   made.transactions.assign(parts_.config.transactions_per_jetty, kNoSlot);
+  made.tassn_mask = made.transactions.size() - 1;
   attach_shared(made, at + kFirstJettyId);
   parts_.contexts.add({ContextKind::kJetty, at});
   return at + kFirstJettyId;

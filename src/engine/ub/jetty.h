@@ -317,6 +317,7 @@ struct Jetty {
 
   // TASSN space: transactions[tassn & (size - 1)] is the pool index of the segment, or kNoSlot.
   std::vector<std::uint32_t> transactions;
+  std::uint64_t tassn_mask = 0;  ///< Their number less one.
   std::uint64_t tassn_next = 0;
   std::uint64_t tassn_oldest = 0;  ///< No segment below it is open.
 
@@ -354,9 +355,11 @@ struct Jetty {
     return (receives_kind ? config.receive_completions : config.send_completions) != engine::kOwn;
   }
 
+  /// Where the segment with that number stands.
+  std::uint32_t& place_of(std::uint64_t tassn) { return transactions[tassn & tassn_mask]; }
   /// The segment with that number has ended.
   void forget_segment(std::uint64_t tassn) {
-    const std::uint64_t mask = transactions.size() - 1;
+    const std::uint64_t mask = tassn_mask;
     transactions[tassn & mask] = kNoSlot;
     if (tassn != tassn_oldest) return;
     do {

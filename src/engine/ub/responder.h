@@ -313,6 +313,8 @@ class Responder {
     return stream_of(message.channel, message.request.requester_id);
   }
 
+  static constexpr std::uint64_t kNoSequence = ~std::uint64_t{0};
+
   EngineParts& parts_;
   RecordPool<InboundMessage> messages_;
   SlotPool<ParkedPacket> parked_;
@@ -321,9 +323,11 @@ class Responder {
   const std::uint32_t parked_packets_;
   std::uint32_t parked_common_ = 0;  ///< Packets that wait for own memory.
   std::vector<std::unique_ptr<SequenceContext>> sequences_;
-  FlatMap sequence_of_;        ///< host << 20 | jetty to its place in sequences_.
-  Ring<std::uint32_t> turns_;  ///< Of sequences_: something there may go on.
-  FlatMap by_tpmsn_;           ///< channel << 24 | TPMSN to message, for messages of several packets.
+  FlatMap sequence_of_;  ///< host << 20 | jetty to its place in sequences_.
+  mutable std::uint64_t found_sequence_key_ = kNoSequence;  ///< What find_sequence() was last asked for with
+  mutable std::uint32_t found_sequence_ = kNoSlot;          ///< success, and gave.
+  Ring<std::uint32_t> turns_;                               ///< Of sequences_: something there may go on.
+  FlatMap by_tpmsn_;  ///< channel << 24 | TPMSN to message, for messages of several packets.
 };
 
 }  // namespace wharf::ub

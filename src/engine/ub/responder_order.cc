@@ -58,6 +58,7 @@ Result<void> Responder::bind_sequence(wire::HostAddress host, std::uint32_t jett
 }
 
 void Responder::forget_sequences(wire::HostAddress host) {
+  found_sequence_key_ = kNoSequence;
   for (std::uint32_t at = 0; at < sequences_.size(); ++at) {
     SequenceContext& context = *sequences_[at];
     if (!context.used || context.host != host) continue;
@@ -70,8 +71,13 @@ void Responder::forget_sequences(wire::HostAddress host) {
 }
 
 std::uint32_t Responder::find_sequence(wire::HostAddress host, std::uint32_t jetty) const {
-  const std::uint32_t* found = sequence_of_.find(sequence_key(host, jetty));
-  return found == nullptr ? kNoSlot : *found;
+  const std::uint64_t key = sequence_key(host, jetty);
+  if (key == found_sequence_key_) return found_sequence_;
+  const std::uint32_t* found = sequence_of_.find(key);
+  if (found == nullptr) return kNoSlot;
+  found_sequence_key_ = key;
+  found_sequence_ = *found;
+  return found_sequence_;
 }
 
 bool Responder::waits_for_turn(const TpChannel& channel, const wire::Btah& request) {

@@ -159,6 +159,7 @@ void TpLayer::follow(std::uint32_t index) const {
   fused_train_ = ready && channel.kind == ChannelKind::kFused ? &channel : nullptr;
   found_addresses_ = std::bit_cast<std::uint64_t>(Words{channel.remote.number, parts_.config.host.number});
   found_tpns_ = std::bit_cast<std::uint64_t>(Words{channel.remote_tpn, channel.local_tpn});
+  plain_tpns_ = found_channel_ != nullptr ? found_tpns_ : kNoTpns;
 }
 
 bool TpLayer::change_train(const wire::Packet& packet) const {
@@ -205,6 +206,7 @@ void TpLayer::forget_found() {
   found_ = kNoSlot;
   train_ = kNoSlot;
   found_channel_ = nullptr;
+  plain_tpns_ = kNoTpns;
   fused_train_ = nullptr;
 }
 

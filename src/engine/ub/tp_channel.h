@@ -336,7 +336,9 @@ class TpLayer {
   mutable TpChannel* found_channel_ = nullptr;
   mutable TpChannel* fused_train_ = nullptr;  ///< Instead of it: the channel of the train, if it is fused.
   mutable std::uint64_t found_addresses_ = 0;
+  static constexpr std::uint64_t kNoTpns = ~std::uint64_t{0};  ///< Of no packet: they have 24 bits.
   mutable std::uint64_t found_tpns_ = 0;
+  mutable std::uint64_t plain_tpns_ = kNoTpns;  ///< The same while found_channel_ is there.
   TxPool packets_;
   SharedRoom packet_room_;  ///< Of packets_, by channel.
   /// By channel and place in its receive window: what waits for earlier packets, see tp_channel.cc.
