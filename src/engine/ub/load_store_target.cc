@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/ub/byte_enables.h"
 #include "engine/ub/engine_parts.h"
 #include "engine/ub/load_store.h"
 
@@ -14,17 +15,13 @@ bool is_store(wire::TaOpcode opcode) {
          opcode == wire::TaOpcode::kWriteback || opcode == wire::TaOpcode::kWritebackByteEnable;
 }
 
-bool has_mask(wire::TaOpcode opcode) {
-  return opcode == wire::TaOpcode::kWriteByteEnable || opcode == wire::TaOpcode::kWritebackByteEnable;
-}
-
 /// Whether the headers and the data of a request agree.
 bool well_formed(const wire::Packet& packet) {
   const wire::TaOpcode opcode = packet.ub.request.opcode;
   const wire::Maetah& maetah = packet.ub.extension.maetah;
   if (!wire::compact_access(maetah.address, maetah.length)) return false;
   if (!is_store(opcode)) return packet.payload.length == 0;
-  if (!has_mask(opcode)) return packet.payload.length == maetah.length;
+  if (!has_byte_enables(opcode)) return packet.payload.length == maetah.length;
   return packet.payload.length == wire::byte_enable_bytes(maetah.length) + maetah.length;
 }
 
@@ -157,7 +154,7 @@ void LoadStorePath::step_service(std::uint32_t index) {
   if (!is_store(opcode)) {
     request(index, engine::AccessKind::kRead, maetah.address, maetah.length, {},
             SegmentTable::read_order(record));
-  } else if (has_mask(opcode)) {
+  } else if (has_byte_enables(opcode)) {
     write_enabled(index, SegmentTable::write_order(record));
   } else {
     request(index, engine::AccessKind::kWrite, maetah.address, maetah.length, service.data,
@@ -168,23 +165,9 @@ void LoadStorePath::step_service(std::uint32_t index) {
 void LoadStorePath::write_enabled(std::uint32_t index, verbs::AccessOrder order) {
   const wire::Maetah maetah = services_[index].extension.maetah;
   const wire::Payload data = services_[index].data;
-  const std::uint32_t mask_bytes = wire::byte_enable_bytes(maetah.length);
-  const auto enabled = [&](std::uint32_t at) {
-    return (std::to_integer<unsigned>(wire::payload_byte(data, at / 8)) >> (at % 8) & 1U) != 0;
-  };
-  // One write for each run of enabled bytes.
-  std::uint32_t at = 0;
-  while (at < maetah.length) {
-    if (!enabled(at)) {
-      ++at;
-      continue;
-    }
-    std::uint32_t end = at;
-    while (end < maetah.length && enabled(end)) ++end;
-    request(index, engine::AccessKind::kWrite, maetah.address + at, end - at,
-            wire::slice(data, mask_bytes + at, end - at), order);
-    at = end;
-  }
+  each_enabled_run(data, maetah.length, [&](std::uint32_t offset, const wire::Payload& run) {
+    request(index, engine::AccessKind::kWrite, maetah.address + offset, run.length, run, order);
+  });
   if (services_[index].accesses_open == 0) finish_service(index);
 }
 

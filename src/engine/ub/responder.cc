@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/ub/byte_enables.h"
 #include "engine/ub/engine_parts.h"
 
 namespace wharf::ub {
@@ -19,7 +20,8 @@ Right right_for(wire::TaOpcode opcode) {
 }
 
 bool executable(wire::TaOpcode opcode) {
-  return opcode <= wire::TaOpcode::kAtomicFetchXor || opcode == wire::TaOpcode::kWriteback;
+  return opcode <= wire::TaOpcode::kAtomicFetchXor || opcode == wire::TaOpcode::kWriteback ||
+         has_byte_enables(opcode);
 }
 
 constexpr std::uint64_t tpmsn_key(std::uint32_t channel, wire::Psn tpmsn) {
@@ -333,9 +335,19 @@ void Responder::act_one_sided(std::uint32_t index, const wire::Packet& packet, c
     message.entry.space = parts_.segments.space_of(record);
     return;
   }
-  if (maetah.length != packet.payload.length) {
+  const bool masked = has_byte_enables(opcode);
+  if (maetah.length > packet.payload.length ||
+      packet.payload.length != maetah.length + (masked ? wire::byte_enable_bytes(maetah.length) : 0) ||
+      (masked && enabled_runs(packet.payload, maetah.length) > kEnabledRunsMax)) {
     ++parts_.counters.refused_length;
     refuse(index, wire::UbResponseInfo::kLength);
+    return;
+  }
+  if (masked) {
+    each_enabled_run(packet.payload, maetah.length, [&](std::uint32_t offset, const wire::Payload& run) {
+      write(index, maetah.address + offset, run, SegmentTable::write_order(record),
+            parts_.segments.space_of(record));
+    });
     return;
   }
   write(index, maetah.address, packet.payload, SegmentTable::write_order(record),

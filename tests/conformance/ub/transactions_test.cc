@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // UB-Base 2.0.1 chapter 7 and the URMA API (as public documents show them): statuses, memory protection,
 // receiver not ready, segmentation, and what each packet of a transaction carries.
+#include <array>
 #include <functional>
 
+#include "base/bytes.h"
 #include "tests/support/ub_world.h"
 #include "wire/packet.h"
 
@@ -326,6 +328,55 @@ TEST_F(Transactions, APrefetchAlwaysSucceeds) {
     EXPECT_EQ(responses_.back().ub.response.opcode, wire::TaOpcode::kTaack);
   }
   EXPECT_EQ(target_accesses(), before);
+}
+
+// C.1: Write_with_be and Writeback_with_be touch the enabled bytes alone, and are refused as Writes are.
+TEST_F(Transactions, WritesWithByteEnablesTouchTheseBytesAlone) {
+  auto& w = world();
+  EXPECT_TRUE(w.finish(w.request(Verb::kWrite, 8)).ok());
+  wire::Packet packet = requests_.back();
+  packet.ub.extension.maetah.address = World::kRemote;
+  std::array<std::byte, 32 + 256> bytes{};
+  const auto inject = [&](wire::TaOpcode opcode, std::uint32_t length, std::uint32_t payload) {
+    packet.ub.request.opcode = opcode;
+    packet.ub.rtph.psn = packet.ub.rtph.tpmsn = wire::psn_add(packet.ub.rtph.psn, 1);
+    packet.ub.extension.maetah.length = length;
+    packet.payload = wire::bytes_payload(std::span(bytes).first(payload));
+    w.pair().inject(1, packet);
+    w.run();
+    EXPECT_EQ(responses_.back().ub.response.opcode, wire::TaOpcode::kTaack);
+    return responses_.back().ub.response;
+  };
+  const auto word = [&](std::uint64_t at) { return w.pair().memory(1).load64(World::kRemote + at); };
+  for (const auto opcode : {wire::TaOpcode::kWriteByteEnable, wire::TaOpcode::kWritebackByteEnable}) {
+    const std::byte value{static_cast<std::uint8_t>(opcode)};
+    bytes.fill(value);
+    std::array<std::uint64_t, 3> before = {word(0), word(8), word(56)};
+    store_le64(bytes.data(), 0x8000'0000'0000'0081U);  // Bytes 0, 7 and 63.
+    EXPECT_EQ(inject(opcode, 64, 8 + 64).status, wire::UbResponseStatus::kSuccess);
+    const std::uint64_t low = std::to_integer<std::uint64_t>(value);
+    const std::uint64_t high = low << 56U;
+    EXPECT_EQ(word(0), (before[0] & 0x00ff'ffff'ffff'ff00U) | low | high);
+    EXPECT_EQ(word(8), before[1]);
+    EXPECT_EQ(word(56), (before[2] & 0x00ff'ffff'ffff'ffffU) | high);
+
+    const std::uint64_t touched = target_accesses();
+    store_le64(bytes.data(), 0);
+    EXPECT_EQ(inject(opcode, 64, 8 + 64).status, wire::UbResponseStatus::kSuccess);  // Nothing is enabled.
+    const auto refused_for = [&](std::uint32_t length, std::uint32_t payload, wire::UbResponseInfo info) {
+      const wire::Atah answer = inject(opcode, length, payload);
+      EXPECT_EQ(answer.status, wire::UbResponseStatus::kError) << length;
+      EXPECT_EQ(answer.info, static_cast<std::uint8_t>(info)) << length;
+    };
+    bytes.fill(std::byte{0x55});
+    refused_for(64, 64, wire::UbResponseInfo::kLength);            // No room for the mask.
+    refused_for(256, 32 + 256, wire::UbResponseInfo::kLength);     // 128 single bytes.
+    refused_for(0xe38e'38e0, 256, wire::UbResponseInfo::kAccess);  // As long as the segment is not.
+    packet.ub.extension.token_value ^= 1;
+    refused_for(64, 8 + 64, wire::UbResponseInfo::kAccess);
+    packet.ub.extension.token_value ^= 1;
+    EXPECT_EQ(target_accesses(), touched);
+  }
 }
 
 // A queue's peers are its own.
