@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "engine/ub/ub_engine.h"
+#include "trace/tracer.h"
 #include "wire/payload_pool.h"
 
 namespace wharf::ub {
@@ -345,6 +346,50 @@ TEST(UbUnhelpfulHost, AnEntryOfAnEarlierLifeIsNotTaken) {
   EXPECT_TRUE(side.completions[0].ok());
 }
 
+/// A completion is being written at `host` when its queue goes: of the request, or of the receive.
+void expect_not_shown_later(std::uint32_t host, const UbConfig& config) {
+  ByHand world(config);
+  ByHand::Side& side = world.sides[host];
+  const auto send = [&] {
+    ASSERT_EQ(world.post_receive(1, 8), engine::PostStatus::kOk);
+    world.post(0, Verb::kSend, 8);
+    for (bool any = true; any;) {
+      any = world.carry(0) || world.carry(1);
+      for (const AccessKind kind : {AccessKind::kRead, AccessKind::kWrite, AccessKind::kFetchReceiveEntry})
+        any |= world.answer(0, kind) || world.answer(1, kind);
+    }
+  };
+  send();
+  ASSERT_EQ(world.count(host, AccessKind::kWriteCompletion), 1u);
+  ASSERT_TRUE(side.engine->destroy_queue(world.now, side.queue).ok());
+  side.queue = reborn(world, host, side.queue);
+  for (std::uint32_t at = 0; at < 2; ++at) {
+    ByHand::Side& one = world.sides[at];
+    const auto blob = *world.sides[1 - at].engine->export_queue(world.sides[1 - at].queue);
+    one.peer = *one.engine->connect(world.now, one.queue, blob);
+  }
+  send();
+  ASSERT_EQ(world.count(host, AccessKind::kWriteCompletion), 2u);
+  ASSERT_TRUE(world.answer(host, AccessKind::kWriteCompletion));  // That of the earlier life.
+  EXPECT_TRUE(side.completions.empty());
+  ASSERT_TRUE(world.answer(host, AccessKind::kWriteCompletion));
+  ASSERT_EQ(side.completions.size(), 1u);
+  EXPECT_TRUE(side.completions[0].ok());
+  world.settle();
+}
+
+// Nor is a completion that was being written for the earlier life one of the present: on the short ways and,
+// where a tracer watches every step, on the layers.
+TEST(UbUnhelpfulHost, ACompletionOfAnEarlierLifeIsNotShown) {
+  trace::Tracer tracer;
+  UbConfig watched;
+  watched.tracer = &tracer;
+  for (const std::uint32_t host : {0U, 1U}) {
+    expect_not_shown_later(host, {});
+    expect_not_shown_later(host, watched);
+  }
+}
+
 // The same for a message: the entry that it took was the earlier life's, and so is the memory behind it.
 TEST(UbUnhelpfulHost, AMessageOfAnEarlierLifeWritesNothing) {
   for (const bool fetched : {false, true}) {
@@ -446,20 +491,29 @@ TEST(UbUnhelpfulHost, CompletionsAreWrittenBehindTheirData) {
   }
 }
 
-// What a segment says about the order of accesses to it is what the target asks of its memory.
+// What a segment says about the order of accesses to it is what the target asks of its memory, on the short
+// ways and, where a tracer watches every step, on the layers.
 TEST(UbUnhelpfulHost, AccessesHaveTheOrderOfTheirSegment) {
+  struct Case {
+    Verb verb;
+    std::uint32_t length;
+  };
   for (const auto order :
        {verbs::AccessOrder::kRelaxed, verbs::AccessOrder::kAscending, verbs::AccessOrder::kRelease}) {
-    for (const Verb verb : {Verb::kWrite, Verb::kFetchAdd}) {
-      for (const std::uint32_t length : {8U, 1024U}) {
-        ByHand world;
+    for (const Case& each : {Case{Verb::kWrite, 8}, Case{Verb::kWrite, 1024}, Case{Verb::kFetchAdd, 8},
+                             Case{Verb::kCompareSwap, 8}, Case{Verb::kSwap, 8}}) {
+      for (const bool watched : {false, true}) {
+        trace::Tracer tracer;
+        UbConfig config;
+        if (watched) config.tracer = &tracer;
+        ByHand world(config);
         ByHand::Side& target = world.sides[1];
         target.token = *target.engine->register_segment(
             world.now, {.base = kBase, .length = kBytes, .rights = verbs::kFullAccess, .write_order = order});
-        if (verb == Verb::kWrite) {
-          world.post(0, verb, length);
+        if (each.verb == Verb::kWrite) {
+          world.post(0, each.verb, each.length);
         } else {
-          world.post_atomic(0, verb);
+          world.post_atomic(0, each.verb);
         }
         while (world.answer(0, AccessKind::kRead)) {
         }
@@ -468,7 +522,7 @@ TEST(UbUnhelpfulHost, AccessesHaveTheOrderOfTheirSegment) {
         }
         for (const engine::Access& access : target.accesses) {
           if (access.kind != AccessKind::kWrite && access.kind != AccessKind::kAtomic) continue;
-          EXPECT_EQ(access.order, order) << verbs::name(verb) << length;
+          EXPECT_EQ(access.order, order) << verbs::name(each.verb) << each.length << watched;
           ++accesses;
         }
         EXPECT_GE(accesses, 1u);

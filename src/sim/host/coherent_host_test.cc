@@ -143,6 +143,30 @@ TEST(CoherentHost, WritesAndAtomicsOfADevice) {
   EXPECT_EQ(read[240], std::byte{0});
 }
 
+// [PCIe Base 5.0 2.4.1] A read passes no write, nor one that waits before the queue: though the queue has the
+// line of this read, and so a place for it, while the last write needs a tracker more than there are.
+TEST(CoherentHost, AReadPassesNoWriteThatWaitsBeforeTheQueue) {
+  for (const std::uint64_t writes : {2U, 3U}) {
+    CoherentConfig config = config_of(RlsqDesign::kSpeculative);
+    config.root_complex.queue.trackers = 1;
+    config.root_complex.queue.posted_reserve = 1;
+    CoherentRig rig(config, 1, {.issue = kTimeZero});
+    const std::uint32_t stream = rig.engine->add_stream({}, SourceOrdering::kNone);
+    for (std::uint64_t i = 0; i < writes; ++i) {
+      DmaAccess write;
+      write.kind = ordering::Kind::kWrite;
+      write.address = rig.base + 64 * i;
+      write.length = 8;  // Memory is asked for the rest of the line: no write is done before the read comes.
+      rig.engine->start(rig.simulation.now(), stream, write);
+    }
+    rig.read(stream, 9, 0, 64);
+    rig.run();
+    EXPECT_EQ(rig.done.size(), writes + 1);
+    EXPECT_EQ(rig.host->root_complex().counters().held_posted, writes - 2);
+    EXPECT_EQ(rig.host->root_complex().counters().held_non_posted, writes - 2);
+  }
+}
+
 // Many devices' reads, writes and atomics against many stores of cores on few lines: everything ends, and the
 // observer has seen no wrong value. Also under a queue of four entries, few credits and a tiny directory.
 TEST(CoherentHost, ManyAccessesToFewLines) {

@@ -82,6 +82,22 @@ TEST(Pcie, LongReadsAreCutIntoRequestsAndCompletions) {
   EXPECT_EQ(pcie.read(kTimeZero, 1024), nanoseconds(518));
 }
 
+// One byte more than a request holds is one request more: its answer is a header and that byte, 33 B, behind
+// the 1024 B. It is the last byte that counts, not the last full request.
+TEST(Pcie, TheLastByteOfALongReadIsAsked) {
+  PcieConfig config = plain_pcie();
+  config.tags = 64;
+  for (const std::uint32_t more : {1U, 2U, 64U}) {
+    Pcie pcie(config, kExact);
+    EXPECT_EQ(pcie.read(kTimeZero, 1024 + more),
+              nanoseconds(518) + transfer_time(Bytes{32 + more}, config.rate))
+        << more;
+  }
+  // Of one byte alone, too.
+  Pcie pcie(config, kExact);
+  EXPECT_EQ(pcie.read(kTimeZero, 1), nanoseconds(500) + transfer_time(Bytes{33}, config.rate));
+}
+
 TEST(Pcie, PostedWritesAreAcceptedAtOnceAndBecomeVisibleInOrder) {
   Pcie pcie(plain_pcie(), kExact);
   // 256 B + header 32 B: 4.5 ns on the wire.

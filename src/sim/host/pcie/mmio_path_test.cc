@@ -190,6 +190,30 @@ TEST(MmioPath, NumberedLoads) {
   EXPECT_TRUE(other.store(MmioKind::kStore, 0, 64));
 }
 
+// Each hardware thread has numbers of its own: one that has used up its window waits, the others go on.
+TEST(MmioPath, AThreadWithoutANumberHoldsUpItselfAlone) {
+  MmioConfig config;
+  config.sequencer.numbering.threads = 3;
+  config.sequencer.windows = {2, 2, 2};
+  config.reorder.numbering = config.sequencer.numbering;
+  Rig rig(config);
+  const auto store = [&rig](std::uint32_t thread, std::uint64_t address) {
+    const std::array<std::byte, 64> bytes{};
+    MmioOperation operation = ordering::mmio_store(MmioKind::kStore, address, bytes);
+    operation.thread = static_cast<decltype(operation.thread)>(thread);
+    return rig.path.store(rig.simulation.now(), operation);
+  };
+  for (const std::uint32_t thread : {2U, 1U, 0U}) {
+    EXPECT_TRUE(store(thread, 1024 * thread));
+    EXPECT_TRUE(store(thread, 1024 * thread + 64));
+    EXPECT_FALSE(store(thread, 1024 * thread + 128)) << thread;
+  }
+  rig.run();
+  EXPECT_EQ(rig.arrived.size(), 6U);
+  EXPECT_FALSE(rig.ready.empty());
+  for (const std::uint32_t thread : {0U, 1U, 2U}) EXPECT_TRUE(store(thread, 1024 * thread + 128)) << thread;
+}
+
 // A credit is back one way after the device has taken the write: 200.466 ns; then the next goes down.
 TEST(MmioPath, WithoutACreditAWriteWaitsBeforeTheLink) {
   MmioConfig config;

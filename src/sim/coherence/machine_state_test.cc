@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes that an explorer takes for the state of a machine: those that will behave differently have
+// different ones, and what has passed without a trace leaves none.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "sim/coherence/directory.h"
+#include "sim/coherence/home.h"
+#include "sim/coherence/io_agent.h"
+#include "sim/coherence/transition_test_support.h"
+
+namespace wharf::sim {
+namespace {
+
+template <typename Machine>
+std::vector<std::byte> state_of(const Machine& machine) {
+  std::vector<std::byte> state;
+  machine.append_state(state);
+  return state;
+}
+
+template <typename Machine>
+struct Named {
+  std::string name;
+  std::function<void(Machine&)> enter;
+};
+
+template <typename Machine, typename Make>
+void expect_all_differ(const Make& make, const std::vector<Named<Machine>>& states) {
+  std::vector<std::vector<std::byte>> seen;
+  for (const auto& state : states) {
+    Machine machine = make();
+    state.enter(machine);
+    seen.push_back(state_of(machine));
+    for (std::size_t other = 0; other + 1 < seen.size(); ++other)
+      EXPECT_NE(seen[other], seen.back()) << states[other].name << " and " << state.name;
+  }
+}
+
+Directory directory() { return Directory(2, 2); }
+
+std::function<void(Directory&)> lists(LineNumber line, std::uint64_t holders, bool is_owned) {
+  return [=](Directory& it) { it.set(it.insert(line), holders, is_owned); };
+}
+
+TEST(MachineState, DirectoriesThatDifferHaveOtherBytes) {
+  expect_all_differ<Directory>(directory, {{"none", [](Directory&) {}},
+                                           {"held by none", lists(5, 0, false)},
+                                           {"shared by 0", lists(5, 1, false)},
+                                           {"owned by 0", lists(5, 1, true)},
+                                           {"shared by 1", lists(5, 2, false)},
+                                           {"owned by 1", lists(5, 2, true)},
+                                           {"another line", lists(7, 1, false)},
+                                           {"the other set", lists(4, 1, false)},
+                                           {"two lines",
+                                            [](Directory& it) {
+                                              lists(5, 1, false)(it);
+                                              lists(7, 2, false)(it);
+                                            }},
+                                           {"two lines, the first used last", [](Directory& it) {
+                                              lists(5, 1, false)(it);
+                                              lists(7, 2, false)(it);
+                                              it.touch(it.find(5));
+                                            }}});
+}
+
+TEST(MachineState, ADirectoryForgetsWhatWasErased) {
+  Directory fresh = directory();
+  lists(7, 2, true)(fresh);
+  lists(5, 1, false)(fresh);
+  Directory old = directory();
+  lists(9, 3, false)(old);
+  lists(5, 1, false)(old);
+  old.erase(old.find(9));
+  lists(7, 2, true)(old);
+  old.touch(old.find(5));
+  EXPECT_EQ(state_of(fresh), state_of(old));
+}
+
+IoAgent io_agent() {
+  return IoAgent(0, {.operations = 8, .lines = 4, .credits = 8, .drops = DropNotice::kPassing});
+}
+
+/// Takes what came out.
+void drain(IoAgent& it) {
+  IoEvent event;
+  while (it.next_event(event)) {
+  }
+  Message out;
+  while (it.next_response(out) || it.next_request(out)) {
+  }
+}
+
+void gets(IoAgent& it, Grant grant, LineNumber line = kLine, bool with_bytes = true) {
+  Message answer = data(grant);
+  answer.line = line;
+  answer.has_data = with_bytes;
+  it.receive(answer);
+  drain(it);
+}
+
+void tracks(IoAgent& it, LineNumber line) {
+  it.read(1, line, true);
+  drain(it);
+  gets(it, Grant::kShared, line);
+}
+
+void owns(IoAgent& it) {
+  it.own(1, kLine, false);
+  drain(it);
+  gets(it, Grant::kModified);
+}
+
+void goes_home(IoAgent& it) {
+  owns(it);
+  it.perform_write(kLine, LineBytes{}, kWholeLineMask, false);
+  drain(it);
+}
+
+TEST(MachineState, IoAgentsThatDifferHaveOtherBytes) {
+  const auto asks = [](IoTag tag, LineNumber line, bool is_tracked) {
+    return [=](IoAgent& it) {
+      it.read(tag, line, is_tracked);
+      drain(it);
+    };
+  };
+  expect_all_differ<IoAgent>(io_agent, {{"idle", [](IoAgent&) {}},
+                                        {"reading", asks(1, kLine, false)},
+                                        {"reading for another", asks(2, kLine, false)},
+                                        {"reading another line", asks(1, kLine + 1, false)},
+                                        {"reading, tracked", asks(1, kLine, true)},
+                                        {"reading, invalidated",
+                                         [&](IoAgent& it) {
+                                           asks(1, kLine, true)(it);
+                                           it.receive(message(kInvalidate));
+                                           drain(it);
+                                         }},
+                                        {"reading twice",
+                                         [&](IoAgent& it) {
+                                           asks(1, kLine, false)(it);
+                                           asks(2, kLine, false)(it);
+                                         }},
+                                        {"request not sent", [](IoAgent& it) { it.read(1, kLine, false); }},
+                                        {"event not taken",
+                                         [&](IoAgent& it) {
+                                           asks(1, kLine, false)(it);
+                                           it.receive(data(Grant::kOnce));
+                                         }},
+                                        {"tracked", [](IoAgent& it) { tracks(it, kLine); }},
+                                        {"another line tracked", [](IoAgent& it) { tracks(it, kLine + 1); }},
+                                        {"two lines tracked",
+                                         [](IoAgent& it) {
+                                           tracks(it, kLine);
+                                           tracks(it, kLine + 1);
+                                         }},
+                                        {"owning",
+                                         [](IoAgent& it) {
+                                           it.own(1, kLine, false);
+                                           drain(it);
+                                         }},
+                                        {"owning, fetched",
+                                         [](IoAgent& it) {
+                                           it.own(1, kLine, false);
+                                           it.receive(message(kFetchShared));
+                                           drain(it);
+                                         }},
+                                        {"owned", owns},
+                                        {"owned twice",
+                                         [](IoAgent& it) {
+                                           owns(it);
+                                           it.own(2, kLine, false);
+                                           drain(it);
+                                         }},
+                                        {"owned with other bytes",
+                                         [](IoAgent& it) {
+                                           owns(it);
+                                           LineBytes ones{};
+                                           ones.fill(std::byte{1});
+                                           it.perform_write(kLine, ones, kWholeLineMask, true);
+                                         }},
+                                        {"owned without bytes",
+                                         [](IoAgent& it) {
+                                           it.own(1, kLine, true);
+                                           drain(it);
+                                           gets(it, Grant::kModified, kLine, false);
+                                         }},
+                                        {"owned and tracked",
+                                         [](IoAgent& it) {
+                                           tracks(it, kLine);
+                                           owns(it);
+                                         }},
+                                        {"going home", goes_home},
+                                        {"going home and taken", [](IoAgent& it) {
+                                           goes_home(it);
+                                           it.receive(message(kFetchModified));
+                                           drain(it);
+                                         }}});
+}
+
+TEST(MachineState, AnIoAgentForgetsWhatHasEnded) {
+  IoAgent fresh = io_agent();
+  tracks(fresh, kLine);
+  IoAgent old = io_agent();
+  tracks(old, kLine + 2);  // In the place where `fresh` has its line.
+  tracks(old, kLine);
+  old.drop_tracking(kLine + 2);
+  drain(old);
+  EXPECT_EQ(state_of(fresh), state_of(old));
+  // Where lines lie is no matter either.
+  tracks(fresh, kLine + 1);
+  IoAgent turned = io_agent();
+  tracks(turned, kLine + 1);
+  tracks(turned, kLine);
+  EXPECT_EQ(state_of(fresh), state_of(turned));
+}
+
+/// The home takes a request, and memory answers.
+void serve(Home& it, AgentId agent, MessageKind kind, LineNumber line = kLine) {
+  Message request = message(kind);
+  request.line = line;
+  request.agent = agent;
+  it.receive(request);
+  const LineBytes bytes{};
+  for (MemoryAccess access; it.next_memory_access(access);)
+    it.memory_done(access.line, access.is_write ? nullptr : &bytes);
+  for (Message out; it.next_response(out);) {
+  }
+}
+
+TEST(MachineState, HomesThatDifferHaveOtherBytes) {
+  expect_all_differ<Home>(
+      [] {
+        return Home({.credits = {8, 8}});
+      },
+      {{"none", [](Home&) {}},
+       {"shared by 0", [](Home& it) { serve(it, 0, kGetTracked); }},
+       {"owned by 0", [](Home& it) { serve(it, 0, kGetModified); }},
+       {"shared by 1", [](Home& it) { serve(it, 1, kGetTracked); }},
+       {"owned by 1", [](Home& it) { serve(it, 1, kGetModified); }},
+       {"another line", [](Home& it) { serve(it, 0, kGetTracked, kLine + 1); }},
+       {"shared by both",
+        [](Home& it) {
+          serve(it, 0, kGetTracked);
+          serve(it, 1, kGetTracked);
+        }},
+       {"waits for an owner",
+        [](Home& it) {
+          serve(it, 0, kGetModified);
+          serve(it, 1, kGetTracked);
+        }},
+       {"another waits for an owner",
+        [](Home& it) {
+          serve(it, 0, kGetModified);
+          serve(it, 1, kGetModified);
+        }},
+       {"one more behind it", [](Home& it) {
+          serve(it, 0, kGetModified);
+          serve(it, 1, kGetModified);
+          serve(it, 1, kReadOnce);
+        }}});
+}
+
+}  // namespace
+}  // namespace wharf::sim
