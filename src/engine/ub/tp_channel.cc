@@ -202,14 +202,6 @@ std::uint32_t TpLayer::addressed(const wire::Packet& packet) const {
   return kNoSlot;
 }
 
-void TpLayer::forget_found() {
-  found_ = kNoSlot;
-  train_ = kNoSlot;
-  found_channel_ = nullptr;
-  plain_tpns_ = kNoTpns;
-  fused_train_ = nullptr;
-}
-
 std::vector<ChannelFailures> TpLayer::failures() const {
   std::vector<ChannelFailures> found;
   for (const auto& channel : channels_) {

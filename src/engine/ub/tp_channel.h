@@ -258,7 +258,13 @@ class TpLayer {
   std::uint64_t ahead_key(std::uint32_t index, std::uint64_t logical) const;
   void forget_ahead(TimePs now, std::uint32_t index);
   void count_no_room(std::uint32_t index, bool ahead);
-  void forget_found();
+  void forget_found() {
+    found_ = kNoSlot;
+    train_ = kNoSlot;
+    found_channel_ = nullptr;
+    plain_tpns_ = kNoTpns;
+    fused_train_ = nullptr;
+  }
 
   // tp_transmission.cc: numbering and sending.
   void settle_dirty(TimePs now);
