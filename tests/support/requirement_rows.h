@@ -43,7 +43,8 @@ inline int expect_rows_have_tests(const std::filesystem::path& table,
     if (dot == std::string::npos) continue;
     const std::string named = "(" + shown.substr(0, dot) + ", " + shown.substr(dot + 1) + ")";
     const bool exists = sources.find("TEST" + named) != std::string::npos ||
-                        sources.find("TEST_F" + named) != std::string::npos;
+                        sources.find("TEST_F" + named) != std::string::npos ||
+                        sources.find("TEST_P" + named) != std::string::npos;
     EXPECT_TRUE(exists) << named << " of: " << line;
   }
   return rules;

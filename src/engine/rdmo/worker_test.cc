@@ -66,6 +66,43 @@ TEST_F(WorkerTest, PublishedAppendsAdvanceTheCellByTheirLength) {
   EXPECT_EQ(world->heard[0].flush_id, 9U);
 }
 
+// The guide gives append and scatter no answer, and flush one.
+TEST_F(WorkerTest, PublishedAppendsAndScattersAreNotAnswered) {
+  world->append(peer, target, cell, key, "abc");
+  std::vector<std::byte> entry(wire::kRdmoEntryBytes);
+  wire::encode(wire::RdmoEntry{log + 100, key, 2}, entry.data());
+  const std::string payload = std::string(reinterpret_cast<const char*>(entry.data()), entry.size()) + "de";
+  world->send_published(
+      peer, {.client = 100 + target, .operation = wire::RdmoOperation::kScatter, .count = 1}, payload);
+  world->run();
+  EXPECT_EQ(text(3), "abc");
+  EXPECT_EQ(world->targets[0].text(log + 100, 2), "de");
+  EXPECT_TRUE(world->heard.empty());
+  world->flush(peer, target, 4);
+  world->run();
+  EXPECT_EQ(world->heard.size(), 1U);
+}
+
+// ptr_rkey and data_rkey are two fields, and may name two pieces of memory.
+TEST_F(WorkerTest, CellAndDataMayLieInDifferentMemory) {
+  const std::uint64_t cells = world->add_memory(target, cell, 64);
+  const std::uint64_t data = world->add_memory(target, cell + 64, 100);
+  world->targets[0].set_word(cell, cell + 64);
+  wire::RdmoExtendedRequest request = append();
+  request.cell_key = cells;
+  request.data_key = data;
+  world->ask(peer, request, std::string(60, 'a'));
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDone);
+  EXPECT_EQ(world->last_place(), cell + 64);
+  world->ask(peer, request, std::string(60, 'b'));
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kNoRoom) << "the end is that of the data's memory";
+  flush();
+  world->run();
+  EXPECT_EQ(tail(), cell + 124);
+}
+
 TEST_F(WorkerTest, AFlushLetsGoOfTheTailSoThatTheConsumerMayResetIt) {
   append("abc");
   flush();
@@ -241,6 +278,34 @@ TEST_F(WorkerTest, AFlushOrdersDataBeforeTheTailAndTheTailBeforeItsAnswer) {
   EXPECT_THAT(kinds, ::testing::ElementsAre(AccessKind::kRead, AccessKind::kWrite, AccessKind::kOrder,
                                             AccessKind::kWriteCell, AccessKind::kOrder, AccessKind::kRead));
   EXPECT_EQ(world->last_status(), RdmoStatus::kDone);
+  EXPECT_EQ(tail(), log + 3);
+}
+
+// The guide has such a flush order nothing; here it is answered when all places that were taken before it are
+// shown.
+TEST_F(WorkerTest, AFlushWithoutAFenceWaitsForWhatWasReservedAndHoldsNothingUp) {
+  world->append(peer, target, cell, key, std::string(500, 's'), false, true);
+  world->answer(0);  // The cell; the data is still with its sender.
+  world->flush(peer, target, 5, false);
+  const std::size_t before = world->pending.size();
+  world->append(peer, target, cell, key, "behind it");
+  EXPECT_GT(world->pending.size(), before) << "what is behind it moves";
+  EXPECT_TRUE(world->heard.empty());
+  EXPECT_EQ(tail(), log);
+  world->run();
+  ASSERT_EQ(world->heard.size(), 1U);
+  EXPECT_EQ(world->heard[0].flush_id, 5U);
+  EXPECT_GE(tail(), log + 500);
+}
+
+TEST_F(WorkerTest, AFlushWaitsForTheReadOfACellThatAnAppendBeforeItNeeds) {
+  world->append(peer, target, cell, key, "abc");
+  world->flush(peer, target, 5);
+  ASSERT_EQ(world->pending.size(), 1U);
+  EXPECT_EQ(world->pending[0].kind, AccessKind::kRead);
+  EXPECT_TRUE(world->heard.empty());
+  world->run();
+  EXPECT_EQ(world->heard.size(), 1U);
   EXPECT_EQ(tail(), log + 3);
 }
 

@@ -6,8 +6,9 @@ namespace wharf::test {
 namespace {
 
 TEST(RdmoConformance, EveryRuleHasItsTest) {
-  EXPECT_GE(expect_rows_have_tests("tests/conformance/rdmo/requirements.md", {"src/engine/rdmo", "src/wire"}),
-            40);
+  EXPECT_GE(expect_rows_have_tests("tests/conformance/rdmo/requirements.md",
+                                   {"src/engine/rdmo", "src/live/rdmo", "src/wire", "tests/live"}),
+            70);
 }
 
 }  // namespace
