@@ -23,6 +23,15 @@ Result<Probability> read_probability(std::string_view option, const std::string&
   return Probability::from(*value);
 }
 
+Result<TimePs> read_rto(std::string_view option, const std::string& text, TimePs least, TimePs most) {
+  auto value = parse_time(text);
+  if (!value) return input_error(fmt::format("{}: {}", option, value.error().message));
+  if (*value < least || *value > most)
+    return input_error(
+        fmt::format("{}: found {}, expected {} to {}", option, text, format_time(least), format_time(most)));
+  return value;
+}
+
 /// "ub|roce" and so on.
 std::string protocol_list() { return fmt::format("{}", fmt::join(live::protocol_names(), "|")); }
 
@@ -96,6 +105,12 @@ void LiveOptions::declare(Options& app) {
       .type_name("SHARE");
   app.add_option("--duplication", duplication, "Share of arriving packets that this side takes twice")
       .type_name("SHARE");
+  app.add_option("--rto-floor", rto_floor,
+                 "Shortest wait until a packet that nobody answers goes again; the wait follows the round "
+                 "trips. 2ms by default")
+      .type_name("TIME");
+  app.add_option("--rto-cap", rto_cap, "Longest such wait, after doubling; 512ms by default")
+      .type_name("TIME");
   app.add_option("--seed", seed,
                  "Seed of the injected faults and of what is drawn; from the system by default")
       .type_name("N")
@@ -129,6 +144,11 @@ Result<LiveChoices> LiveOptions::read() const {
   if (!lost) return lost.error();
   auto doubled = read_probability("--duplication", duplication);
   if (!doubled) return doubled.error();
+  auto floor = read_rto("--rto-floor", rto_floor, microseconds(100), seconds(1));
+  if (!floor) return floor.error();
+  auto cap = read_rto("--rto-cap", rto_cap, max(milliseconds(4), *floor), seconds(8));
+  if (!cap) return cap.error();
+  out.repetition = {*floor, *cap};
   out.seed = seed;
   if (seed == 0) {
     auto drawn = kernel_random();

@@ -20,6 +20,7 @@ struct LiveChoices {
   wire::Protocol protocol = wire::Protocol::kUb;
   std::uint32_t congestion = 0;
   live::DeliveryChoice delivery{};
+  live::RepetitionTimes repetition;
   live::FaultConfig faults;
   live::IdleConfig idle;
   std::uint64_t seed = 0;
@@ -32,6 +33,8 @@ struct LiveOptions {
   std::string capture;
   std::string loss = "0";
   std::string duplication = "0";
+  std::string rto_floor = "2ms";
+  std::string rto_cap = "512ms";
   std::uint64_t seed = 0;  ///< 0: drawn from the system.
   bool busy_poll = false;
 
@@ -46,6 +49,7 @@ struct LiveOptions {
     config.protocol = choices->protocol;
     config.congestion = choices->congestion;
     config.delivery = choices->delivery;
+    config.repetition = choices->repetition;
     config.faults = choices->faults;
     config.idle = choices->idle;
     config.seed = choices->seed;

@@ -21,17 +21,25 @@ struct RetransmissionRule {
   TimePs base = nanoseconds(25'600);
   std::uint32_t backoff_exponent = 1;  ///< Doublings per attempt; 0 keeps the RTO at `base`.
   TimePs cap = kNever;                 ///< Upper bound of one RTO.
-  std::uint32_t attempts_max = 7;      ///< Time-outs answered by sending again, or kUnlimitedAttempts.
+  /// Zero: the first RTO is `base`. Else it follows the round trips (round_trip_estimate.h), never below
+  /// this, and `base` is for before the first sample.
+  TimePs floor{};
+  std::uint32_t attempts_max = 7;  ///< Time-outs answered by sending again, or kUnlimitedAttempts.
 
-  /// The RTO after `attempts` time-outs without progress. Saturates at `cap` instead of overflowing.
-  constexpr TimePs timeout(std::uint32_t attempts) const {
+  /// The RTO after `attempts` time-outs without progress. Saturates at `cap` instead of overflowing. `first`,
+  /// unless zero, is the one before any; those behind it are never shorter than by `base`, so that a peer is
+  /// given up no sooner.
+  constexpr TimePs timeout(std::uint32_t attempts, TimePs first = kTimeZero) const {
+    if (attempts == 0 && first != kTimeZero) return first;
+    const TimePs start = max(base, first);
     const std::uint64_t shift = std::uint64_t{backoff_exponent} * attempts;
-    if (shift >= 62 || base.ps > (std::numeric_limits<std::int64_t>::max() >> shift)) return cap;
-    return min(TimePs{base.ps << shift}, cap);
+    if (shift >= 62 || start.ps > (std::numeric_limits<std::int64_t>::max() >> shift)) return cap;
+    return min(TimePs{start.ps << shift}, cap);
   }
 };
 
-/// One channel's timer. Plain data of 16 bytes; the rule is handed in so that many timers share it.
+/// One channel's timer. Plain data of 16 bytes; the rule is handed in so that many timers share it. `first`:
+/// see RetransmissionRule::timeout().
 class RetransmissionTimer {
  public:
   enum class Expiry : std::uint8_t {
@@ -41,15 +49,15 @@ class RetransmissionTimer {
   };
 
   /// Something was sent: runs the timer if it stands still.
-  void start(const RetransmissionRule& rule, TimePs now) {
-    if (deadline_ == kNever) deadline_ = after(now, rule.timeout(attempts_));
+  void start(const RetransmissionRule& rule, TimePs now, TimePs first = kTimeZero) {
+    if (deadline_ == kNever) deadline_ = after(now, rule.timeout(attempts_, first));
   }
 
   /// The peer confirmed something new: attempts start over, and the timer restarts or, with nothing
   /// outstanding, stops.
-  void progress(const RetransmissionRule& rule, TimePs now, bool outstanding) {
+  void progress(const RetransmissionRule& rule, TimePs now, bool outstanding, TimePs first = kTimeZero) {
     attempts_ = 0;
-    deadline_ = outstanding ? after(now, rule.timeout(0)) : kNever;
+    deadline_ = outstanding ? after(now, rule.timeout(0, first)) : kNever;
   }
 
   void stop() {
@@ -58,14 +66,14 @@ class RetransmissionTimer {
   }
 
   /// Counts an attempt when the deadline has come. Early and repeated calls do nothing.
-  Expiry expire(const RetransmissionRule& rule, TimePs now) {
+  Expiry expire(const RetransmissionRule& rule, TimePs now, TimePs first = kTimeZero) {
     if (deadline_ == kNever || now < deadline_) return Expiry::kNotDue;
     if (rule.attempts_max != kUnlimitedAttempts && attempts_ >= rule.attempts_max) {
       stop();
       return Expiry::kExhausted;
     }
     if (attempts_ != kUnlimitedAttempts) ++attempts_;
-    deadline_ = after(now, rule.timeout(attempts_));
+    deadline_ = after(now, rule.timeout(attempts_, first));
     return Expiry::kRetransmit;
   }
 

@@ -55,6 +55,10 @@ Result<void> check(const RoceConfig& config) {
   WHARF_TRY(in_range("rnr_retry", config.rnr_retry, 0, 7));
   WHARF_TRY(in_range("backoff_limit", config.backoff_limit, 0, 16));
   WHARF_TRY(in_range("min_rnr_timer", config.min_rnr_timer, 0, 31));
+  if (config.timeout_floor < kTimeZero || config.timeout_floor > ack_timeout_duration(config.ack_timeout)) {
+    return input_error("roce.timeout_floor is " + std::to_string(config.timeout_floor.ps) +
+                       " ps, expected 0 to the time of ack_timeout");
+  }
   if (config.congestion) WHARF_TRY(check_congestion(*config.congestion));
   if (config.min_time_between_cnps < kTimeZero || config.min_time_between_cnps > seconds(1)) {
     return input_error("roce.min_time_between_cnps is " + std::to_string(config.min_time_between_cnps.ps) +

@@ -42,6 +42,9 @@ struct RoceConfig {
   /// Doublings of the timeout while the same request keeps timing out; 0: none. Choice: the specification has
   /// none.
   std::uint8_t backoff_limit = 0;
+  /// Zero: the timeout is that of ack_timeout. Else the first one follows the round trips, never below this
+  /// nor above what the doublings come to. Choice: the specification has none; as TCP. [RFC 6298]
+  TimePs timeout_floor{};
 
   // Congestion control. Data is ECN-capable, whether or not there is any.
   /// Who says when a queue pair may send: DCQCN, Swift or a constant window, one controller for each queue

@@ -14,6 +14,7 @@
 
 #include "base/time.h"
 #include "engine/contract.h"
+#include "engine/reliability/round_trip_estimate.h"
 #include "engine/roce/access_port.h"
 #include "engine/roce/lazy_places.h"
 #include "engine/roce/pieces.h"
@@ -357,6 +358,7 @@ struct QueuePair {
   SavedResource* resources = nullptr;  ///< As many as the connection saves, see saved_resources().
   std::uint32_t resources_touched = 0;
   std::uint64_t resources_saved = 0;
+  std::unique_ptr<reliability::RoundTripEstimate> round_trip;  ///< Where the timeout adapts.
   std::uint32_t responses_outstanding = 0;  ///< Placements of READ and atomic results at the requester.
   std::uint32_t held_first =
       0xffff'ffff;  ///< Placements that wait for a receive-entry fetch: first access slot.

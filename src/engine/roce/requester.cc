@@ -523,13 +523,15 @@ bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
   }
   fill_packet(pair, entry, packet, out);
   requester.sent = wire::psn_add(packet.psn, packet.psn_count);
-  if (wire::psn_before(packet.psn, requester.highest_sent)) {
+  const Psn psn = packet.psn;
+  const bool again = wire::psn_before(psn, requester.highest_sent);
+  if (again) {
     ++core_.counters.requests_resent;
     out.traffic_class = wire::TrafficClass::kRetransmission;
   }
   if (wire::psn_after(requester.sent, requester.highest_sent)) requester.highest_sent = requester.sent;
   pair.transmit.pop();  // The payload reference goes with the packet.
-  retransmission_.note_sent(now, pair);
+  retransmission_.note_sent(now, pair, psn, again);
   if (requester.sending != pair.send.tail()) core_.kick(pair);
   return true;
 }

@@ -9,6 +9,34 @@
 
 namespace wharf::roce {
 
+namespace {
+
+/// The timeouts of a queue pair that follows its round trips.
+reliability::RetransmissionRule adaptive_rule(const RoceConfig& config) {
+  reliability::RetransmissionRule rule;
+  rule.base = ack_timeout_duration(config.ack_timeout);
+  rule.cap = picoseconds(std::int64_t{4'096'000} << std::min(config.ack_timeout + config.backoff_limit, 40));
+  rule.floor = config.timeout_floor;
+  return rule;
+}
+
+}  // namespace
+
+// One packet is timed at a time: the first one where nothing was under way (note_sent), else the next new one
+// that leaves.
+void Retransmission::follow_round_trip(TimePs now, QueuePair& pair) {
+  const RequesterContext& requester = pair.context.requester;
+  reliability::RoundTripEstimate& round_trip = *pair.round_trip;
+  if (round_trip.timing() &&
+      wire::psn_after(requester.unacknowledged, static_cast<Psn>(round_trip.number()))) {
+    round_trip.answered(adaptive_rule(core_.config), now);
+  } else if (requester.backoff > 0) {
+    round_trip.keep(adaptive_rule(core_.config), requester.backoff);
+  }
+  if (!round_trip.timing() && requester.unacknowledged != requester.highest_sent)
+    round_trip.begin(requester.highest_sent, now);
+}
+
 void Retransmission::start_timer(TimePs now, QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   requester.timer_started = now;
@@ -17,6 +45,9 @@ void Retransmission::start_timer(TimePs now, QueuePair& pair) {
   // Choice: code and back-off together stop at 2^40, about 52 days, the range of TimePs.
   const int exponent = std::min(code + requester.backoff, 40);
   requester.timeout_at = code == 0 ? kNever : now + picoseconds(std::int64_t{4'096'000} << exponent);
+  if (pair.round_trip && code != 0)
+    requester.timeout_at =
+        now + adaptive_rule(core_.config).timeout(requester.backoff, pair.round_trip->first());
   core_.update_timer(pair);
 }
 
@@ -27,6 +58,7 @@ void Retransmission::note_progress(TimePs now, QueuePair& pair, std::optional<Ps
   if (wire::psn_after(requester.unacknowledged, requester.sent)) go_back(pair);
   requester.retries_left = core_.config.retry_count;
   requester.rnr_left = core_.config.rnr_retry;
+  if (pair.round_trip) follow_round_trip(now, pair);
   requester.backoff = 0;
   if (requester.recovering && wire::psn_after(requester.unacknowledged, requester.recovery_psn)) {
     requester.recovering = false;
@@ -84,6 +116,7 @@ void Retransmission::recover(TimePs now, QueuePair& pair, congestion::LossCause 
       now, trace::EventKind::kRetransmission, pair.id, pair.send.front().operation, requester.unacknowledged,
       static_cast<std::uint64_t>(wire::psn_difference(requester.highest_sent, requester.unacknowledged)));
   go_back(pair);
+  if (pair.round_trip) pair.round_trip->ambiguous();
   congestion_.on_lost(now, pair, cause);
   requester.timeout_at = kNever;
   core_.update_timer(pair);

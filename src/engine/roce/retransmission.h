@@ -22,9 +22,12 @@ class Retransmission {
   /// The two halves know each other; called once.
   void attach(Requester& requester) { requester_ = &requester; }
 
-  /// A request packet left: the timer runs unless it does already.
-  void note_sent(TimePs now, QueuePair& pair) {
-    if (pair.context.requester.timeout_at == kNever) start_timer(now, pair);
+  /// A request packet left, from `psn` on, perhaps not for the first time: the timer runs unless it does
+  /// already.
+  void note_sent(TimePs now, QueuePair& pair, Psn psn, bool again) {
+    if (pair.context.requester.timeout_at != kNever) return;
+    if (pair.round_trip && !again) pair.round_trip->begin(psn, now);
+    start_timer(now, pair);
   }
   /// The oldest unanswered PSN moved on: counters are refilled and the timer is pushed forward. `answered`
   /// when a plain ACK for that PSN says so.
@@ -50,6 +53,7 @@ class Retransmission {
   bool spend_retry(TimePs now, QueuePair& pair);
   void recover(TimePs now, QueuePair& pair, congestion::LossCause cause);
   void start_timer(TimePs now, QueuePair& pair);
+  void follow_round_trip(TimePs now, QueuePair& pair);
   void stamp_loss(TimePs now, QueuePair& pair);
 
   EngineCore& core_;

@@ -239,6 +239,9 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
   requester.read_limit = std::min(core_.config.max_read_atomic, remote.responder_resources);
   requester.retries_left = core_.config.retry_count;
   requester.rnr_left = core_.config.rnr_retry;
+  pair->round_trip = nullptr;
+  if (core_.config.timeout_floor > kTimeZero)
+    pair->round_trip = std::make_unique<reliability::RoundTripEstimate>();
   congestion_.connect(*pair, remote.host);
   core_.step(now, *pair, QueueEvent::kPeerPrepared);
   return pair->id;

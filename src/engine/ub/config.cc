@@ -91,6 +91,9 @@ Result<void> validate(const UbConfig& config) {
   if (config.retransmission.base <= kTimeZero) {
     return input_error("ub.retransmission.base: found zero, expected a positive time");
   }
+  if (config.retransmission.floor < kTimeZero || config.retransmission.floor > config.retransmission.base) {
+    return input_error("ub.retransmission.floor: found more than the base, expected at most that");
+  }
   if (config.load_store_reissue.base <= kTimeZero) {
     return input_error("ub.load_store_reissue.base: found zero, expected a positive time");
   }

@@ -19,6 +19,7 @@
 #include "engine/reliability/deadline_heap.h"
 #include "engine/reliability/receive_window.h"
 #include "engine/reliability/retransmission_timer.h"
+#include "engine/reliability/round_trip_estimate.h"
 #include "engine/ub/access_port.h"
 #include "engine/ub/channel_state.h"
 #include "engine/ub/context_records.h"
@@ -309,6 +310,15 @@ class TpLayer {
   void process_nak(TimePs now, std::uint32_t index, const wire::Packet& packet);
   void acknowledge_before(TimePs now, std::uint32_t index, std::uint64_t end);
   void progressed(TimePs now, std::uint32_t index);
+  void follow_round_trip(TimePs now, std::uint32_t index);
+  /// Where the RTO adapts; else null.
+  reliability::RoundTripEstimate* round_trip(std::uint32_t index) {
+    return round_trips_.empty() ? nullptr : &round_trips_[index];
+  }
+  /// The RTO of what was sent once; zero: by the rule.
+  TimePs first_timeout(std::uint32_t index) const {
+    return round_trips_.empty() ? kTimeZero : round_trips_[index].first();
+  }
   void released(TimePs now, std::uint32_t index, TxPacket& packet);
   bool queue_loss(std::uint32_t index, std::uint32_t place);
   std::uint32_t rewind(std::uint32_t index);
@@ -332,6 +342,7 @@ class TpLayer {
   wire::Packet form_;  ///< The same of the packets with a number of channel form_channel_.
   std::uint32_t form_channel_ = kNoSlot;
   std::vector<std::unique_ptr<TpChannel>> channels_;
+  std::vector<reliability::RoundTripEstimate> round_trips_;  ///< Of each, where the RTO adapts.
   FlatMap channel_of_host_;
   // What find() was last asked for with success, and gave; packets come in trains. Of the train, which is on
   // that lane or on another of the same host: the channel, if it is ready, and what source and destination,

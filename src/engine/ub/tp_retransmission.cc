@@ -150,7 +150,10 @@ void TpLayer::process_sack(TimePs now, std::uint32_t index, const wire::Packet& 
 bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
   TxPacket& packet = packets_[place];
   if (!channels_[index]->send.queue_retransmission(packets_, packet, place)) return false;
-  channels_[index]->hold_up();
+  TpChannel& channel = *channels_[index];
+  channel.hold_up();
+  if (auto* estimate = round_trip(index); estimate != nullptr && packet.logical <= estimate->number())
+    estimate->ambiguous();
   congestion_.lost(index, packet);
   return true;
 }
@@ -180,9 +183,27 @@ bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
   }
 }
 
+// One packet is timed at a time: the first one of a channel where nothing was under way (start_timer), else
+// the next that leaves. It counts as answered when everything before it is, too.
+void TpLayer::follow_round_trip(TimePs now, std::uint32_t index) {
+  const TpChannel& channel = *channels_[index];
+  const reliability::RetransmissionRule& rule = parts_.config.retransmission;
+  reliability::RoundTripEstimate& estimate = round_trips_[index];
+  if (estimate.timing() && channel.send.una() > estimate.number()) {
+    estimate.answered(rule, now);
+  } else if (channel.timer.attempts() > 0) {
+    estimate.keep(rule, channel.timer.attempts());
+  }
+  if (!estimate.timing() && channel.send.una() < channel.send_cursor)
+    estimate.begin(channel.send_cursor, now);
+}
+
 [[gnu::noinline]] void TpLayer::progressed(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
-  channel.timer.progress(parts_.config.retransmission, now, channel.send.una() < channel.send_cursor);
+  if (!round_trips_.empty()) [[unlikely]]
+    follow_round_trip(now, index);
+  channel.timer.progress(parts_.config.retransmission, now, channel.send.una() < channel.send_cursor,
+                         first_timeout(index));
   set_timer(index);
   // Without any of these the channel has nothing to number, to prepare or to announce.
   if (channel.numbering || !channel.requests.empty() || !channel.responses.empty() ||
@@ -210,12 +231,14 @@ bool TpLayer::queue_loss(std::uint32_t index, std::uint32_t place) {
   TpChannel& channel = *channels_[index];
   if (channel.timer_held) {
     channel.timer_held = false;
-    channel.timer_set = now + parts_.config.retransmission.timeout(channel.timer.attempts());
+    channel.timer_set =
+        now + parts_.config.retransmission.timeout(channel.timer.attempts(), first_timeout(index));
     timers_.set(2 * index, channel.timer_set);
     return;
   }
   if (channel.timer.running()) return;
-  channel.timer.start(parts_.config.retransmission, now);
+  if (auto* estimate = round_trip(index)) estimate->begin(channel.send.una(), now);
+  channel.timer.start(parts_.config.retransmission, now, first_timeout(index));
   set_timer(index);
 }
 
@@ -267,7 +290,7 @@ void TpLayer::timed_out(TimePs now, std::uint32_t index) {
     channel.timer_held = true;
     return;
   }
-  switch (channel.timer.expire(parts_.config.retransmission, now)) {
+  switch (channel.timer.expire(parts_.config.retransmission, now, first_timeout(index))) {
     case reliability::RetransmissionTimer::Expiry::kNotDue:
       break;
     case reliability::RetransmissionTimer::Expiry::kRetransmit: {
@@ -282,7 +305,7 @@ void TpLayer::timed_out(TimePs now, std::uint32_t index) {
     case reliability::RetransmissionTimer::Expiry::kExhausted:
       // A peer that acknowledges, and has not executed for long, is there.
       if (channel.fused != nullptr && std::exchange(channel.fused->heard, false)) {
-        channel.timer.start(parts_.config.retransmission, now);
+        channel.timer.start(parts_.config.retransmission, now, first_timeout(index));
         rewind(index);
         touch(index);
         break;
@@ -342,6 +365,9 @@ void TpLayer::step(TimePs now, std::uint32_t index, ChannelEvent event) {
   channel.state = *next;
   channel.hold_up();
   forget_found();
+  if (event != ChannelEvent::kOpen || parts_.config.retransmission.floor == kTimeZero) return;
+  round_trips_.resize(channels_.size());
+  round_trips_[index] = {};
 }
 
 void TpLayer::close(TimePs now, std::uint32_t index) {

@@ -19,6 +19,7 @@
 #include "engine/congestion/path_selection.h"
 #include "engine/congestion/rccc.h"
 #include "engine/reliability/deadline_heap.h"
+#include "engine/reliability/round_trip_estimate.h"
 #include "engine/uet/config.h"
 #include "engine/uet/pdc_state.h"
 #include "wire/host_address.h"
@@ -59,9 +60,11 @@ struct alignas(64) CongestionContext {
   std::uint32_t credit_pdc = kNoSlot;  ///< Receiver: the PDC that credit goes out on.
   std::uint32_t credit_generation = 0;
   TimePs probed_at{};
-  TimePs credit_request_at{};  ///< The next Credit Request CP may leave.
-  TimePs resend_request_at{};  ///< Likewise, for packets that must go again.
-  TimePs round_trip = kNever;  ///< The latest sample, for observers.
+  TimePs credit_request_at{};               ///< The next Credit Request CP may leave.
+  TimePs resend_request_at{};               ///< Likewise, for packets that must go again.
+  TimePs round_trip = kNever;               ///< The latest sample, for observers.
+  reliability::RoundTripEstimate estimate;  ///< Where the RTO adapts,
+  TimePs backed_off_at{};                   ///< and when it was last lengthened.
   congestion::PathSelector paths;
   // From here on: only where payload comes from memory, or somebody looks at where time goes.
   std::uint32_t fetched = 0;  ///< Packets whose payload is here, or on its way, before they may leave.

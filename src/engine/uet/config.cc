@@ -41,6 +41,7 @@ Result<void> validate(const UetConfig& config) {
   WHARF_TRY(in_range("ack_trigger_bytes", config.ack_trigger_bytes, 1, 32768));
   WHARF_TRY(in_range("ack_min_packet_bytes", config.ack_min_packet_bytes, 1, 2048));
   WHARF_TRY(time_in("rto_init", config.rto_init, TimePs{1}, seconds(8)));
+  WHARF_TRY(time_in("rto_floor", config.rto_floor, kTimeZero, config.rto_init));
   WHARF_TRY(time_in("rto_cap", config.rto_cap, config.rto_init, seconds(4096)));
   WHARF_TRY(in_range("max_rto_retries", config.max_rto_retries, 0, kRtoRetriesForever));
   WHARF_TRY(time_in("nack_retransmit_time", config.nack_retransmit_time, kTimeZero, seconds(8)));

@@ -89,7 +89,10 @@ struct UetConfig {
   TimePs rto_init = milliseconds(1);  ///< RTO_Init_Time: up to 8 s; RTO(n) = init * 2^n.
   bool rto_back_off = true;           ///< False: every RTO is rto_init (the UEC's simulator).
   TimePs rto_cap = seconds(4);        ///< Longest RTO. Choice: 4 s as the suet provider.
-  std::uint32_t max_rto_retries = 5;  ///< Max_RTO_Retx_Cnt: 0..14, or kRtoRetriesForever.
+  /// Zero: the first RTO is rto_init. Else it follows the round trips to the host, never below this nor above
+  /// rto_cap. Choice: the specification has none; as TCP. [RFC 6298]
+  TimePs rto_floor{};
+  std::uint32_t max_rto_retries = 5;              ///< Max_RTO_Retx_Cnt: 0..14, or kRtoRetriesForever.
   TimePs nack_retransmit_time = milliseconds(1);  ///< NACK_Retx_Time: up to 8 s.
   std::uint32_t max_nack_retries = 5;             ///< Max_NACK_Retx_Cnt: 0..30, or kNackRetriesForever.
   TimePs new_pdc_time = microseconds(5000);       ///< New_PDC_Time: life of a PENDING secured PDC.

@@ -19,6 +19,7 @@
 #include "engine/congestion/controller.h"
 #include "engine/contract.h"
 #include "engine/reliability/deadline_heap.h"
+#include "engine/reliability/retransmission_timer.h"
 #include "engine/uet/access_port.h"
 #include "engine/uet/config.h"
 #include "engine/uet/message.h"
@@ -468,7 +469,9 @@ class Pds {
   std::uint64_t sack_bits(const PdcReceive& rx, UetPsn base) const;
 
   // pds_timers.cc
-  TimePs entry_deadline(const SendEntry& entry) const;
+  TimePs entry_deadline(const Pdc& pdc, const SendEntry& entry) const;
+  TimePs adaptive_rto(const Pdc& pdc, std::uint32_t timeouts) const;
+  void back_off(TimePs now, const Pdc& pdc, const SendEntry& entry);
   /// ROD: the PSN whose timer counts; `tx.next` when none is under way.
   UetPsn ordered_speaker(const PdcSend& tx) const;
   TimePs idle_time(const Pdc& pdc) const;
@@ -493,6 +496,8 @@ class Pds {
   EngineParts& parts_;
   const bool contexts_per_connection_;
   const TimePs first_rto_;
+  const TimePs earliest_rto_;                       ///< No first RTO ends sooner.
+  const reliability::RetransmissionRule adaptive_;  ///< Its floor is zero where the RTO is fixed.
   const std::uint32_t frame_overhead_;   ///< What a frame has beside PDS and SES headers and payload,
   const std::uint32_t window_overhead_;  ///< and how much of it counts toward windows.
   std::vector<std::unique_ptr<Pdc>> pdcs_;

@@ -91,7 +91,7 @@ void Pds::advance_una(TimePs now, std::uint32_t index, const Effects& effects) {
   while (tx.una != tx.next && tx.at(tx.una).state == EntryState::kAnswered) {
     if (record.state == PdcState::kCloseAckWait && tx.una == record.close_psn) closed = true;
     ++tx.una;
-    if (tx.una != tx.next && tx.at(tx.una).state == EntryState::kReceived) arm(index, now + rto(0));
+    if (tx.una != tx.next && tx.at(tx.una).state == EntryState::kReceived) arm(index, now + earliest_rto_);
   }
   if (closed) {
     step(now, index, PdcEvent::kCloseAnswered);
@@ -185,6 +185,8 @@ void Pds::take_answer(TimePs now, std::uint32_t index, const wire::Packet& packe
     congestion::Acknowledgement& told = effects.acknowledgement;
     told.round_trip = now - entry.sent_at;
     told.receiver_hold = min(told.round_trip, receiver_hold(packet.uet));
+    if (adaptive_.floor > kTimeZero) [[unlikely]]
+      parts_.cms[pdcs_[index]->ccc].estimate.sample(adaptive_, told.round_trip);
   }
   answer(now, index, psn, prologue.next == wire::UetNextHeader::kNone ? nullptr : &packet, effects);
 }
@@ -243,7 +245,7 @@ void Pds::await_answer(TimePs now, std::uint32_t index, UetPsn psn, Effects& eff
   confirm(record, psn, effects);
   entry.state = EntryState::kReceived;
   entry.sent_at = now;
-  arm(index, entry_deadline(entry));
+  arm(index, entry_deadline(record, entry));
 }
 
 void Pds::take_sack(TimePs now, std::uint32_t index, UetPsn base, std::uint64_t bitmap, Effects& effects) {
@@ -269,7 +271,7 @@ void Pds::take_sack(TimePs now, std::uint32_t index, UetPsn base, std::uint64_t 
     entry.sent_at = now;
   }
   if (tx.contains(tx.una) && tx.at(tx.una).state == EntryState::kReceived) {
-    arm(index, max(entry_deadline(tx.at(tx.una)), now));
+    arm(index, max(entry_deadline(record, tx.at(tx.una)), now));
   }
 }
 
@@ -315,7 +317,7 @@ void Pds::tell_congestion(TimePs now, std::uint32_t index, const wire::Packet& p
   }
   // What waited to be sent again has no timer, and none would come back to this PDC: to close it when it is
   // idle, or to ask for data that is owed.
-  if (told.restored.packets > 0) arm(index, now + rto(0));
+  if (told.restored.packets > 0) arm(index, now + earliest_rto_);
   parts_.cms.on_acknowledgement(now, ccc, told);
 }
 

@@ -23,6 +23,11 @@ Pds::Pds(EngineParts& parts, std::uint64_t seed)
     : parts_(parts),
       contexts_per_connection_(parts.config.contexts_per_connection),
       first_rto_(min(parts.config.rto_init, parts.config.rto_cap)),
+      earliest_rto_(parts.config.rto_floor > kTimeZero ? parts.config.rto_floor : first_rto_),
+      adaptive_{.base = parts.config.rto_init,
+                .backoff_exponent = parts.config.rto_back_off ? 1U : 0U,
+                .cap = parts.config.rto_cap,
+                .floor = parts.config.rto_floor},
       frame_overhead_(frame_overhead(parts.config)),
       window_overhead_(window_overhead(parts.config, 0)),
       random_(RandomStream(seed, "uet.pdc").substream(parts.host.number)) {

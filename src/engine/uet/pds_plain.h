@@ -159,7 +159,7 @@ namespace wharf::uet {
   tx.message_head = message.next;
   ++tx.in_flight;
   recent_sender_ = &record;
-  arm(leaving.pdc, record, now + first_rto_);
+  arm(leaving.pdc, record, now + earliest_rto_);
   leaving.context->backlog -= leaving.bytes;
   record.clear_asked = false;
   record.clear_at = kNever;

@@ -14,8 +14,23 @@ TimePs Pds::later_rto(std::uint32_t timeouts) const {
   return min(time, config.rto_cap);
 }
 
-TimePs Pds::entry_deadline(const SendEntry& entry) const {
+TimePs Pds::adaptive_rto(const Pdc& record, std::uint32_t timeouts) const {
+  const TimePs first = parts_.cms[record.ccc].estimate.first();
+  if (timeouts == 0 && first != kTimeZero) return first;
+  return max(adaptive_.timeout(timeouts), first);
+}
+
+// Many packets expire together: those that left before the RTO was lengthened do not lengthen it again.
+void Pds::back_off(TimePs now, const Pdc& record, const SendEntry& entry) {
+  CongestionContext& context = parts_.cms[record.ccc];
+  if (entry.sent_at < context.backed_off_at) return;
+  context.backed_off_at = now;
+  context.estimate.keep(adaptive_, 1);
+}
+
+TimePs Pds::entry_deadline(const Pdc& record, const SendEntry& entry) const {
   if (entry.state == EntryState::kWaiting) return entry.sent_at + parts_.config.nack_retransmit_time;
+  if (adaptive_.floor > kTimeZero) return entry.sent_at + adaptive_rto(record, entry.timeouts);
   return entry.sent_at + rto(entry.timeouts);
 }
 
@@ -44,24 +59,24 @@ TimePs Pds::pdc_deadline(const Pdc& record) {
   at = min(at, record.window_at);
   if (tx.outstanding() > 0 && record.ordered) {
     const UetPsn speaker = ordered_speaker(tx);
-    if (speaker != tx.next) at = min(at, entry_deadline(tx.at(speaker)));
+    if (speaker != tx.next) at = min(at, entry_deadline(record, tx.at(speaker)));
     const SendEntry& oldest = tx.at(tx.una);
-    if (oldest.state == EntryState::kReceived) at = min(at, entry_deadline(oldest));
+    if (oldest.state == EntryState::kReceived) at = min(at, entry_deadline(record, oldest));
   } else if (tx.outstanding() > 0) {
     // First transmissions left in the order of their PSNs: the oldest of them expires first.
     Pdc& writable = const_cast<Pdc&>(record);
     UetPsn fresh = wire::uet_psn_before(tx.fresh, tx.una) ? tx.una : tx.fresh;
     while (fresh != tx.next && (tx.at(fresh).state != EntryState::kSent || tx.at(fresh).sends != 1)) ++fresh;
     writable.tx.fresh = fresh;
-    if (fresh != tx.next) at = min(at, entry_deadline(tx.at(fresh)));
+    if (fresh != tx.next) at = min(at, entry_deadline(record, tx.at(fresh)));
     UetPsn psn = tx.timers.head;
     for (std::uint32_t left = tx.timers.count; left > 0; --left) {
       const SendEntry& entry = tx.at(psn);
-      at = min(at, entry_deadline(entry));
+      at = min(at, entry_deadline(record, entry));
       if (left > 1) psn = tx.widen(entry.next);
     }
     const SendEntry& oldest = tx.at(tx.una);
-    if (oldest.state == EntryState::kReceived) at = min(at, entry_deadline(oldest));
+    if (oldest.state == EntryState::kReceived) at = min(at, entry_deadline(record, oldest));
   } else if (config.idle_timeout > kTimeZero) {
     const TimePs idle = idle_time(record);
     if (record.state == PdcState::kEstablished) at = min(at, record.last_activity + idle);
@@ -88,19 +103,20 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
   if (record.ordered) {
     if (tx.outstanding() > 0) {
       const SendEntry& oldest = tx.at(tx.una);
-      if (oldest.state == EntryState::kReceived && entry_deadline(oldest) <= now) {
+      if (oldest.state == EntryState::kReceived && entry_deadline(record, oldest) <= now) {
         expire_entry(now, index, tx.una);
       }
     }
     if (record.generation != generation) return;
     const UetPsn speaker = ordered_speaker(tx);
-    if (speaker != tx.next && entry_deadline(tx.at(speaker)) <= now) expire_entry(now, index, speaker);
+    if (speaker != tx.next && entry_deadline(record, tx.at(speaker)) <= now)
+      expire_entry(now, index, speaker);
   } else {
     for (UetPsn psn = tx.una; record.generation == generation && psn != tx.next; ++psn) {
       const SendEntry& entry = tx.at(psn);
       const bool waits = entry.state == EntryState::kSent || entry.state == EntryState::kWaiting ||
                          (entry.state == EntryState::kReceived && psn == tx.una);
-      if (waits && entry_deadline(entry) <= now) expire_entry(now, index, psn);
+      if (waits && entry_deadline(record, entry) <= now) expire_entry(now, index, psn);
     }
   }
   if (record.generation != generation) return;
@@ -165,6 +181,7 @@ void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
     return;
   }
   if (entry.timeouts < 255) ++entry.timeouts;
+  if (adaptive_.floor > kTimeZero) back_off(now, record, entry);
   if (entry.state == EntryState::kReceived) {
     // [UE 1.0 3.5.12] The peer has it: ask for its answer instead of sending it again.
     entry.sent_at = now;

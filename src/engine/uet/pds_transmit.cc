@@ -89,7 +89,7 @@ void Pds::push_control_entry(TimePs now, std::uint32_t index, UetControlType typ
   entry.offset = static_cast<std::uint32_t>(type);
   entry.sent_at = now;
   entry.sends = 1;
-  arm(index, now + rto(0));
+  arm(index, now + earliest_rto_);
   send_control(index, type, psn, 0, wire::kUetAckRequested);
 }
 
@@ -149,7 +149,7 @@ UetPsn Pds::take_repetition(Pdc& record, CongestionContext& context, std::uint32
   entry.sent_at = now;
   ++tx.in_flight;
   recent_sender_ = &record;
-  arm(index, now + rto(entry.timeouts));
+  arm(index, now + (entry.timeouts == 0 ? earliest_rto_ : later_rto(entry.timeouts)));
   congestion::Departure departure;
   departure.window_bytes = bytes;
   departure.wire_bytes = bytes;

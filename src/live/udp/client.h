@@ -33,6 +33,7 @@ struct ClientConfig {
   std::uint64_t slice_key = 0;  ///< slice_key() of another client, to share its slice; 0: a slice of its own.
   FaultConfig faults;
   std::uint64_t seed = 1;
+  RepetitionTimes repetition{};
   bool unlimited_retries = false;
   std::uint32_t congestion = 0;  ///< EngineSettings::congestion.
   DeliveryChoice delivery{};
@@ -131,6 +132,7 @@ Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, c
   auto engine = Protocol::make({.host = welcome->client,
                                 .mtu = std::min(hello.mtu, welcome->mtu),
                                 .seed = config.seed,
+                                .repetition = config.repetition,
                                 .unlimited_retries = config.unlimited_retries,
                                 .congestion = config.congestion,
                                 .delivery = config.delivery},

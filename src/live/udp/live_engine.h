@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/arena.h"
+#include "base/time.h"
 #include "engine/named_counter.h"
 #include "engine/queues.h"
 #include "live/udp/secret_source.h"
@@ -54,11 +55,23 @@ struct ProtocolDescription {
   std::string_view perf_example{};
 };
 
+/// When packets that nobody answers go again: after the round trip to that peer and four deviations of it
+/// [RFC 6298], between these two; each further time after twice as long. A peer that is silent for eight such
+/// waits is given up.
+struct RepetitionTimes {
+  TimePs floor = milliseconds(2);
+  TimePs cap = milliseconds(512);
+
+  /// Before the first round trip is known.
+  TimePs first() const { return max(milliseconds(4), floor); }
+};
+
 struct EngineSettings {
   wire::HostAddress host;
   std::uint32_t mtu = 4096;
   std::uint64_t seed = 1;
-  /// Send again for ever instead of giving a peer up after about a second of silence.
+  RepetitionTimes repetition{};
+  /// Send again for ever, every 16 ms at least, instead of giving a silent peer up.
   bool unlimited_retries = false;
   std::uint32_t congestion = 0;  ///< Index into ProtocolDescription::congestion.
   DeliveryChoice delivery{};     ///< Of this end's requests.
@@ -99,9 +112,7 @@ struct Arrival {
 /// Specialised for every engine that runs live, with these static members:
 ///
 ///   kDescription                                     ProtocolDescription
-///   make(settings, memory)                           Result<std::unique_ptr<E>>: an engine for real time,
-///                                                    about 4 ms until the first retransmission, about a
-///                                                    second until it gives up
+///   make(settings, memory)                           Result<std::unique_ptr<E>>: an engine for real time
 ///   exporter(blob)                                   Result<wire::HostAddress>: the host that the blob of a
 ///                                                    queue names, which a stranger may have written
 ///   create_queue(engine, now, config, secrets)       Result<engine::QueueId>: the queue of one session

@@ -127,6 +127,7 @@ ClientConfig client_config(const MeasurementConfig& config, std::uint32_t concur
   client.queue_depth = std::clamp(concurrency, 16U, kQueueDepthMax);
   client.faults = config.faults;
   client.seed = config.seed;
+  client.repetition = config.repetition;
   client.unlimited_retries = config.unlimited_retries;
   client.congestion = config.congestion;
   client.delivery = config.delivery;

@@ -47,6 +47,7 @@ struct MeasurementConfig {
   FaultConfig faults;
   IdleConfig idle;
   std::uint64_t seed = 1;
+  RepetitionTimes repetition{};
   bool unlimited_retries = false;
   std::uint32_t congestion = 0;  ///< EngineSettings::congestion.
   DeliveryChoice delivery{};

@@ -33,12 +33,18 @@ Result<std::unique_ptr<roce::RoceEngine>> Roce::make(const EngineSettings& setti
   config.host = settings.host;
   config.seed = settings.seed;
   config.path_mtu = settings.mtu;
-  config.ack_timeout = 10;  // 4.2 ms, doubled 7 times.
-  config.backoff_limit = 7;
+  // Codes stand for powers of two: the next one from the first wait on, and as many doublings as the longest
+  // allows.
+  config.ack_timeout = 1;
+  while (roce::ack_timeout_duration(config.ack_timeout) < settings.repetition.first()) ++config.ack_timeout;
+  while (roce::ack_timeout_duration(static_cast<std::uint8_t>(config.ack_timeout + config.backoff_limit)) <
+         settings.repetition.cap)
+    ++config.backoff_limit;
+  config.timeout_floor = settings.repetition.floor;
   config.retry_count = 7;
   if (settings.unlimited_retries) {
     config.unlimited_retries = true;
-    config.backoff_limit = 2;
+    config.backoff_limit = std::min<std::uint8_t>(config.backoff_limit, 2);
   }
   auto engine = roce::RoceEngine::create(config, memory.payloads, memory.arena);
   if (!engine) return engine.error();

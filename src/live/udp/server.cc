@@ -568,6 +568,7 @@ Result<ServerSummary> serve_with(const ServerConfig& config, const ServerObserve
   auto engine = Protocol::make({.host = kServerNumber,
                                 .mtu = mtu,
                                 .seed = config.seed,
+                                .repetition = config.repetition,
                                 .unlimited_retries = config.unlimited_retries,
                                 .congestion = config.congestion,
                                 .delivery = config.delivery},

@@ -55,6 +55,7 @@ struct ServerConfig {
   /// Draws the secrets of the sessions, for runs that must repeat; none: they come from the kernel.
   std::optional<std::uint64_t> secrets_seed;
   ClientLimits limits;
+  RepetitionTimes repetition{};
   bool unlimited_retries = false;
   /// Payload bytes of a packet at most: a power of two from 256 to 4096. 0: what the interface listened on
   /// takes, where all clients must have the same, else what the path to each takes.

@@ -30,11 +30,13 @@ Result<std::unique_ptr<ub::UbEngine>> Ub::make(const EngineSettings& settings, E
   // A TPACK costs a datagram: one for several packets will do, long before the peer's timer.
   config.acknowledge_every = 16;
   config.acknowledge_delay = microseconds(500);
-  // 4 + 8 + ... + 256 + 512 ms.
-  config.retransmission = {.base = milliseconds(4), .cap = milliseconds(512), .attempts_max = 7};
+  config.retransmission = {.base = settings.repetition.first(),
+                           .cap = settings.repetition.cap,
+                           .floor = settings.repetition.floor,
+                           .attempts_max = 7};
   if (settings.unlimited_retries) {
     config.retransmission.attempts_max = reliability::kUnlimitedAttempts;
-    config.retransmission.cap = milliseconds(16);
+    config.retransmission.cap = max(milliseconds(16), settings.repetition.floor);
   }
   auto engine = ub::UbEngine::create(config, memory.payloads, memory.arena);
   if (!engine) return engine.error();

@@ -65,9 +65,9 @@ Result<std::unique_ptr<uet::UetEngine>> Uet::make(const EngineSettings& settings
   choose_congestion(kCongestion[settings.congestion], config);
   if (settings.delivery.delivery != verbs::Delivery::kDefault)
     config.one_sided_delivery = config.two_sided_delivery = settings.delivery.delivery;
-  // 4 + 8 + ... + 256 + 512 ms.
-  config.rto_init = milliseconds(4);
-  config.rto_cap = milliseconds(512);
+  config.rto_init = settings.repetition.first();
+  config.rto_cap = settings.repetition.cap;
+  config.rto_floor = settings.repetition.floor;
   config.max_rto_retries = 7;
   config.nack_retransmit_time = milliseconds(4);
   config.max_nack_retries = 30;
@@ -75,7 +75,7 @@ Result<std::unique_ptr<uet::UetEngine>> Uet::make(const EngineSettings& settings
   config.message_retries = uet::kMessageRetriesForever;
   config.message_retry_time = milliseconds(1);
   if (settings.unlimited_retries) {
-    config.rto_cap = milliseconds(16);
+    config.rto_cap = max(milliseconds(16), settings.repetition.floor);
     config.max_rto_retries = uet::kRtoRetriesForever;
     config.max_nack_retries = uet::kNackRetriesForever;
   }
