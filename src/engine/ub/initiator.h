@@ -131,6 +131,7 @@ class Initiator {
   Result<void> suspend(std::uint32_t jetty);
   /// Goes on with the requests that were kept.
   Result<void> resume(TimePs now, std::uint32_t jetty);
+  Result<void> set_patience(std::uint32_t jetty, const JettyPatience& patience);
   /// Gives requests of a suspended jetty back that were never begun, the oldest first, once what it had begun
   /// has ended; how many.
   Result<std::size_t> take_back(TimePs now, std::uint32_t jetty, std::span<verbs::Completion> out);
@@ -298,9 +299,9 @@ class Initiator {
   void write_local(std::uint32_t index, std::uint64_t address, const wire::Payload& data);
   void answer(Transaction& transaction, const wire::Atah& response);
   // [URMA API, err_timeout; UB-Base 2.0.1 6.4.2] A peer that confirms a request and then fails, or gives this
-  // host up, never answers, and nothing is left to send that could find that out. All waits are equally long,
-  // so one timer serves them: it is set by the first, and when it comes it moves on to the oldest that still
-  // waits.
+  // host up, never answers, and nothing is left to send that could find that out. One timer
+  // serves all waits: it is set by the first, by the shortest wait of any jetty, and when it comes it moves
+  // on to the first that will be over.
   void await_answer(TimePs now, Transaction& transaction) {
     transaction.confirmed_at = now;
     if (answers_awaited_++ == 0) answer_deadline_ = now + answer_wait_;
@@ -344,7 +345,7 @@ class Initiator {
   RecordPool<Transaction> transactions_;
   SharedRoom segment_room_;            ///< Of transactions, by jetty.
   reliability::DeadlineHeap backoff_;  ///< By transaction.
-  const TimePs answer_wait_;           ///< From the last confirmation to the time-out.
+  TimePs answer_wait_;                 ///< From the last confirmation to the time-out: of no jetty shorter.
   bool confirms_execution_ = false;
   std::uint32_t answers_awaited_ = 0;  ///< Transactions with a `confirmed_at`.
   TimePs answer_deadline_ = kNever;    ///< Not after the earliest of their time-outs; kNever without any.

@@ -108,7 +108,8 @@ void Initiator::time_out_answers(TimePs now) {
   for (std::uint32_t index = 0; index < transactions_.extent(); ++index) {
     if (!transactions_[index].in_use() || transactions_[index].confirmed_at == kNever) continue;
     Transaction& transaction = transactions_[index];
-    const TimePs due = transaction.confirmed_at + answer_wait_;
+    const TimePs due =
+        transaction.confirmed_at + error_timeout(jetty(transaction.jetty).patience.err_timeout);
     if (due > now) {
       answer_deadline_ = min(answer_deadline_, due);
       continue;

@@ -58,6 +58,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   made.config = config;
   made.config.service =
       service == engine::ServiceMode::kDefault ? engine::ServiceMode::kOrderedByInitiator : service;
+  made.patience = {parts_.config.rnr_retry, parts_.config.err_timeout, parts_.config.min_rnr_timer};
   make_receive_ring(made);
   step(made, at + kFirstJettyId, JettyEvent::kCreate);
   made.requests.reserve(config.send_depth);

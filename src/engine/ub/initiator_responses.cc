@@ -196,8 +196,8 @@ void Initiator::answer(Transaction& transaction, const wire::Atah& response) {
       }
       return;
     case wire::UbResponseStatus::kReceiverNotReady:
-      if (parts_.config.rnr_retry != kRnrRetryForever &&
-          transaction.not_ready_retries >= parts_.config.rnr_retry) {
+      if (const std::uint8_t most = jetty(transaction.jetty).patience.rnr_retry;
+          most != kRnrRetryForever && transaction.not_ready_retries >= most) {
         transaction.status = CompletionStatus::kReceiverNotReady;
       }
       return;

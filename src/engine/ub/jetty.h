@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "engine/contract.h"
 #include "engine/ub/context_records.h"
+#include "engine/ub/jetty_patience.h"
 #include "engine/ub/jetty_state.h"
 #include "engine/ub/numbered_ring.h"
 #include "verbs/completion.h"
@@ -289,6 +290,7 @@ struct Jetty {
   bool fault_pending =
       false;           ///< A request ended with a fault; the queue's turn to fail comes when this input ends.
   bool dying = false;  ///< Destroyed; what had left is being confirmed.
+  JettyPatience patience;
   std::uint32_t generation = 0;
   engine::QueueConfig config;  ///< Its service mode is never kDefault.
   bool holds_strong_back() const { return config.service == engine::ServiceMode::kOrderedByInitiator; }

@@ -56,6 +56,20 @@ void Initiator::apply_fault(TimePs now, Jetty& owner, std::uint32_t jetty_id) {
   }
 }
 
+Result<void> Initiator::set_patience(std::uint32_t jetty_id, const JettyPatience& patience) {
+  Jetty* const owner = find(jetty_id);
+  if (owner == nullptr) return input_error(fmt::format("jetty {}: no such queue", jetty_id));
+  if (patience.rnr_retry > kRnrRetryForever || patience.err_timeout > 31 || patience.min_rnr_timer > 31) {
+    return input_error(fmt::format(
+        "jetty {}: found rnr_retry {}, err_timeout {} and min_rnr_timer {}, expected at "
+        "most {}, 31 and 31",
+        jetty_id, patience.rnr_retry, patience.err_timeout, patience.min_rnr_timer, kRnrRetryForever));
+  }
+  owner->patience = patience;
+  answer_wait_ = min(answer_wait_, error_timeout(patience.err_timeout));
+  return {};
+}
+
 void Initiator::begin_to_drain(Jetty& owner, std::uint32_t jetty_id) {
   owner.failed = true;
   owner.hold_up();

@@ -405,6 +405,10 @@ Result<void> UbEngine::fail_queue(TimePs now, QueueId queue) {
   return {};
 }
 
+Result<void> UbEngine::set_patience(QueueId queue, const JettyPatience& patience) {
+  return parts_->initiator.set_patience(queue, patience);
+}
+
 Result<void> UbEngine::suspend_queue(TimePs now, QueueId queue) {
   Result<void> done = parts_->initiator.suspend(queue);
   parts_->settle(now);

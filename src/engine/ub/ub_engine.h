@@ -16,6 +16,7 @@
 #include "engine/ub/access_port.h"
 #include "engine/ub/config.h"
 #include "engine/ub/counters.h"
+#include "engine/ub/jetty_patience.h"
 #include "wire/payload_pool.h"
 
 namespace wharf::ub {
@@ -54,6 +55,8 @@ class UbEngine {
   /// Nothing more is begun, refused in another state than ready; requests that have been end as they do. With
   /// drain marks, the last completion says that the queue stands still. [URMA API, SUSPENDED]
   Result<void> suspend_queue(TimePs now, engine::QueueId queue);
+  /// From now on `queue` is as patient as this; codes outside their ranges are refused.
+  Result<void> set_patience(engine::QueueId queue, const JettyPatience& patience);
   /// Goes on with the requests that a suspended queue has kept.
   Result<void> resume_queue(TimePs now, engine::QueueId queue);
   /// Requests that a suspended queue has never begun end with kUnhandled here, the oldest first, as many as

@@ -15,11 +15,18 @@ using namespace wharf::live::urma;
 
 namespace wharf::live::urma {
 
+namespace {
+
+/// None, or one of the same interface.
+bool check_channel(const Context& context, const urma_jfc_cfg_t& cfg) {
+  const Jfce* const jfce = tables().jfces.find(cfg.jfce);
+  return cfg.jfce == nullptr || (jfce != nullptr && jfce->context->interface == context.interface);
+}
+
+}  // namespace
+
 Jfc* allocate_jfc(Context& context, const urma_jfc_cfg_t& cfg) {
-  Jfce* const jfce = cfg.jfce == nullptr ? nullptr : tables().jfces.find(cfg.jfce);
-  if (cfg.jfce != nullptr && (jfce == nullptr || jfce->context->interface != context.interface)) {
-    return refuse<Jfc>(EINVAL);
-  }
+  if (!check_channel(context, cfg)) return refuse<Jfc>(EINVAL);
   if (cfg.depth == 0 || cfg.depth > kJfcDepthMost) return refuse<Jfc>(EINVAL);
   Jfc* const jfc = tables().jfcs.make();
   if (jfc == nullptr) return refuse<Jfc>(ENOMEM);
@@ -34,8 +41,8 @@ Jfc* allocate_jfc(Context& context, const urma_jfc_cfg_t& cfg) {
 
 urma_status_t activate(Jfc& jfc) {
   if (jfc.active) return URMA_EEXIST;
-  Jfce* const jfce = jfc.api.jfc_cfg.jfce == nullptr ? nullptr : tables().jfces.find(jfc.api.jfc_cfg.jfce);
-  if (jfc.api.jfc_cfg.jfce != nullptr && jfce == nullptr) return URMA_EINVAL;
+  if (!check_channel(*jfc.context, jfc.api.jfc_cfg)) return URMA_EINVAL;  // Options may have changed it.
+  Jfce* const jfce = tables().jfces.find(jfc.api.jfc_cfg.jfce);
   static std::atomic<std::uint32_t> ids{1};
   jfc.jfce = jfce;
   if (jfce != nullptr) ++jfce->users;

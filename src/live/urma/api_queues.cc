@@ -7,50 +7,15 @@
 
 #include "live/urma/library.h"
 #include "live/urma/lives.h"
+#include "live/urma/queue_checks.h"
 
 using namespace wharf::live::urma;
 
 namespace wharf::live::urma {
 
-bool normalise_order(urma_transport_mode_t mode, std::uint32_t& order) {
-  switch (mode) {
-    case URMA_TM_RM:
-      if (order == URMA_DEF_ORDER) order = URMA_OI;
-      return order == URMA_OI;
-    case URMA_TM_RC:
-      if (order == URMA_DEF_ORDER) order = URMA_OL;
-      return order == URMA_OL || order == URMA_OT;
-    case URMA_TM_UM:
-      if (order == URMA_DEF_ORDER) order = URMA_NO;
-      return order == URMA_NO;
-  }
-  return false;
-}
-
-engine::ServiceMode service_of(urma_transport_mode_t mode, std::uint32_t order) {
-  if (mode == URMA_TM_UM) return engine::ServiceMode::kUnordered;
-  if (order == URMA_OT) return engine::ServiceMode::kOrderedByTarget;
-  if (order == URMA_OL) return engine::ServiceMode::kOrderedByTransport;
-  return engine::ServiceMode::kOrderedByInitiator;
-}
-
 namespace {
 
 std::uint32_t power_of_two(std::uint32_t depth) { return std::bit_ceil(std::max(depth, 1U)); }
-
-bool is_policy(std::uint32_t policy) { return policy == URMA_TOKEN_NONE || policy == URMA_TOKEN_PLAIN_TEXT; }
-
-bool check(urma_jfs_cfg_t& cfg) {
-  std::uint32_t order = cfg.flag.bs.order_type;
-  if (cfg.depth == 0 || cfg.depth > kQueueDepthMost || cfg.max_sge > verbs::kMaxScatterEntries ||
-      cfg.max_rsge > verbs::kMaxScatterEntries || cfg.max_inline_data > kInlineMost ||
-      cfg.priority > URMA_MAX_PRIORITY || cfg.rnr_retry > URMA_TYPICAL_RNR_RETRY || cfg.err_timeout > 31 ||
-      !normalise_order(cfg.trans_mode, order)) {
-    return false;
-  }
-  cfg.flag.bs.order_type = order & 0xffU;
-  return true;
-}
 
 urma_jetty_id_t id_of(const Context& context, std::uint32_t id) {
   return {context.api.eid, context.api.uasid, id};
@@ -77,7 +42,8 @@ urma_status_t finish(T& object, Table& table) {
 }
 
 /// What a JFS and the send side of a jetty have in common.
-urma_status_t make_queue(QueueSide& side, const urma_jfs_cfg_t& cfg, engine::QueueConfig config) {
+urma_status_t make_queue(QueueSide& side, const urma_jfs_cfg_t& cfg, engine::QueueConfig config,
+                         const ub::JettyPatience& patience) {
   Interface& interface = *side.context->interface;
   side.queue.depth = power_of_two(cfg.depth);
   side.queue.service = service_of(cfg.trans_mode, cfg.flag.bs.order_type);
@@ -93,7 +59,18 @@ urma_status_t make_queue(QueueSide& side, const urma_jfs_cfg_t& cfg, engine::Que
   }
   side.queue.queue = *made;
   side.state = URMA_JETTY_STATE_READY;
+  WHARF_CHECK(interface.engine().set_patience(*made, patience).ok());
   return URMA_SUCCESS;
+}
+
+/// Programs that set nothing leave zero, which stands for the usual values; the shortest of each would fail
+/// what takes its time.
+std::uint8_t or_usual(std::uint8_t code, std::uint8_t usual) { return code == 0 ? usual : code; }
+
+/// As the send side says it; receives are announced by the JFR.
+ub::JettyPatience patience_of(const urma_jfs_cfg_t& cfg, std::uint8_t min_rnr_timer = 0) {
+  return {cfg.rnr_retry, or_usual(cfg.err_timeout, URMA_TYPICAL_ERR_TIMEOUT),
+          or_usual(min_rnr_timer, URMA_TYPICAL_MIN_RNR_TIMER)};
 }
 
 void end_queue(QueueSide& side) {
@@ -113,8 +90,7 @@ Jfc* active_jfc(const Context& context, const urma_jfc_t* address) {
 // --- JFS
 
 Jfs* allocate_jfs(Context& context, urma_jfs_cfg_t& cfg) {
-  // A bare JFS has no peer of its own to be bound to.
-  if (!check(cfg) || cfg.trans_mode == URMA_TM_RC) return refuse<Jfs>(EINVAL);
+  if (!check_jfs(cfg)) return refuse<Jfs>(EINVAL);
   Jfs* const jfs = tables().jfss.make();
   if (jfs == nullptr) return refuse<Jfs>(ENOMEM);
   prepare(context, *jfs);
@@ -124,10 +100,12 @@ Jfs* allocate_jfs(Context& context, urma_jfs_cfg_t& cfg) {
 }
 
 urma_status_t activate(Jfs& jfs) {
-  if (jfs.side.state != URMA_JETTY_STATE_RESET) return URMA_EEXIST;
+  if (jfs.api.urma_jfs_opt.is_actived) return URMA_EEXIST;
+  if (!check_jfs(jfs.api.jfs_cfg)) return URMA_EINVAL;  // Options may have changed it.
   Jfc* const jfc = active_jfc(*jfs.context, jfs.api.jfs_cfg.jfc);
   if (jfc == nullptr) return URMA_EINVAL;
-  const urma_status_t status = make_queue(jfs.side, jfs.api.jfs_cfg, {.receive_depth = 1});
+  const urma_status_t status =
+      make_queue(jfs.side, jfs.api.jfs_cfg, {.receive_depth = 1}, patience_of(jfs.api.jfs_cfg));
   if (status != URMA_SUCCESS) return status;
   jfs.side.send_jfc = jfc;
   ++jfc->users;
@@ -155,13 +133,7 @@ urma_status_t release(Jfs& jfs) {
 // --- JFR
 
 Jfr* allocate_jfr(Context& context, urma_jfr_cfg_t& cfg) {
-  std::uint32_t order = cfg.flag.bs.order_type;
-  if (cfg.depth == 0 || cfg.depth > kQueueDepthMost || cfg.max_sge > verbs::kMaxScatterEntries ||
-      cfg.min_rnr_timer > 31 || !is_policy(cfg.flag.bs.token_policy) || cfg.flag.bs.tag_matching != 0 ||
-      !normalise_order(cfg.trans_mode, order)) {
-    return refuse<Jfr>(EINVAL);
-  }
-  cfg.flag.bs.order_type = order & 0xffU;
+  if (!check(cfg)) return refuse<Jfr>(EINVAL);
   Jfr* const jfr = tables().jfrs.make();
   if (jfr == nullptr) return refuse<Jfr>(ENOMEM);
   prepare(context, *jfr);
@@ -172,6 +144,7 @@ Jfr* allocate_jfr(Context& context, urma_jfr_cfg_t& cfg) {
 
 urma_status_t activate(Jfr& jfr) {
   if (jfr.api.urma_jfr_opt.is_actived) return URMA_EEXIST;
+  if (!check(jfr.api.jfr_cfg)) return URMA_EINVAL;
   const urma_jfr_cfg_t& cfg = jfr.api.jfr_cfg;
   Jfc* const jfc = active_jfc(*jfr.context, cfg.jfc);
   if (jfc == nullptr) return URMA_EINVAL;
@@ -190,6 +163,7 @@ urma_status_t activate(Jfr& jfr) {
     log(URMA_VLOG_LEVEL_ERR, "%s", named.error().message.c_str());
     return cfg.id != 0 ? URMA_EEXIST : URMA_FAIL;
   }
+  WHARF_CHECK(interface.engine().set_patience(*named, patience_of({}, cfg.min_rnr_timer)).ok());
   jfr.receives = *receives;
   jfr.side.queue.queue = *named;
   jfr.side.receive_jfc = jfc;
@@ -227,15 +201,7 @@ urma_status_t release(Jfr& jfr) {
 // --- Jetty
 
 Jetty* allocate_jetty(Context& context, urma_jetty_cfg_t& cfg) {
-  // [URMA API] Devices of Unified Bus share their receive queue.
-  if (cfg.flag.bs.share_jfr == 0 || !check(cfg.jfs_cfg)) return refuse<Jetty>(EINVAL);
-  Jfr* const jfr = tables().jfrs.find(cfg.shared.jfr);
-  if (jfr == nullptr || jfr->context->interface != context.interface ||
-      jfr->api.jfr_cfg.trans_mode != cfg.jfs_cfg.trans_mode) {
-    return refuse<Jetty>(EINVAL);
-  }
-  if (cfg.jetty_grp != nullptr && tables().groups.find(cfg.jetty_grp) == nullptr)
-    return refuse<Jetty>(EINVAL);
+  if (!check(context, cfg)) return refuse<Jetty>(EINVAL);
   Jetty* const jetty = tables().jettys.make();
   if (jetty == nullptr) return refuse<Jetty>(ENOMEM);
   prepare(context, *jetty);
@@ -246,6 +212,7 @@ Jetty* allocate_jetty(Context& context, urma_jetty_cfg_t& cfg) {
 
 urma_status_t activate(Jetty& jetty) {
   if (jetty.api.urma_jetty_opt.is_actived) return URMA_EEXIST;
+  if (!check(*jetty.context, jetty.api.jetty_cfg)) return URMA_EINVAL;
   const urma_jetty_cfg_t& cfg = jetty.api.jetty_cfg;
   Jfr* const jfr = tables().jfrs.find(cfg.shared.jfr);
   Jfc* const send = active_jfc(*jetty.context, cfg.jfs_cfg.jfc);
@@ -262,7 +229,8 @@ urma_status_t activate(Jetty& jetty) {
   config.token = receives.flag.bs.token_policy == URMA_TOKEN_NONE ? 0 : receives.token_value.token;
   config.public_id = cfg.id < ub::kFirstJettyId ? cfg.id : 0;
   if (group != nullptr) config.group = group->group;
-  const urma_status_t status = make_queue(jetty.side, cfg.jfs_cfg, config);
+  const urma_status_t status =
+      make_queue(jetty.side, cfg.jfs_cfg, config, patience_of(cfg.jfs_cfg, receives.min_rnr_timer));
   if (status != URMA_SUCCESS) return config.public_id != 0 ? URMA_EEXIST : status;
   jetty.side.send_jfc = send;
   jetty.side.receive_jfc = receive;
