@@ -48,9 +48,10 @@ std::string too_wide(const std::string& text) {
   return "";
 }
 
-constexpr std::array<const char*, 20> kCommands{
-    "chaos",   "topo", "run",    "sweep",      "explain", "study", "dissect", "state", "import", "check",
-    "compare", "list", "doctor", "completion", "serve",   "perf",  "litmus",  "rdmo",  "help",   "version"};
+constexpr std::array<const char*, 21> kCommands{
+    "chaos", "topo",   "run",    "sweep",   "explain", "study",  "dissect",
+    "state", "import", "check",  "compare", "list",    "doctor", "completion",
+    "serve", "perf",   "litmus", "rdmo",    "urma",    "help",   "version"};
 
 TEST(Cli, HelpOfEveryCommandBeginsWithExamplesAndFitsATerminal) {
   for (const char* command : kCommands) {
