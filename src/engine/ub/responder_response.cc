@@ -131,6 +131,9 @@ void Responder::finish_tail(TimePs now, std::uint32_t index) {
   if ((wire::ta_layout(opcode) & wire::kTaImmediate) != 0) {
     completion.has_immediate = true;
     completion.value[0] = message.extension.immediate;
+  } else if (opcode == wire::TaOpcode::kSendInvalidate) {
+    completion.has_immediate = true;  // The token that it has ended. [URMA API, invalid_token]
+    completion.value[0] = message.extension.invalidate.token_id;
   }
   if (message.abandoned) {
     completion.status = verbs::CompletionStatus::kFlushed;

@@ -258,6 +258,7 @@ urma_status_t deactivate(Jetty& jetty) {
   --jetty.side.send_jfc->users;
   --jetty.side.receive_jfc->users;
   --jetty.jfr->users;
+  if (jetty.jfr->limit_set_by == &jetty) jetty.jfr->limit_set_by = nullptr;
   if (jetty.group != nullptr) {
     std::erase(jetty.group->members, &jetty.api);
     jetty.group->api.jetty_list = jetty.group->members.data();
@@ -454,6 +455,7 @@ urma_status_t urma_modify_jfr(urma_jfr_t* jfr, urma_jfr_attr_t* attr) {
         return URMA_EINVAL;
       }
       found.limit = attr->rx_threshold;
+      found.limit_set_by = nullptr;
     }
     if ((attr->mask & JFR_STATE) != 0 && attr->state != found.state) {
       if (attr->state == URMA_JFR_STATE_ERROR) {
@@ -516,6 +518,7 @@ urma_status_t urma_modify_jetty(urma_jetty_t* jetty, urma_jetty_attr_t* attr) {
         return URMA_EINVAL;
       }
       found.rx_threshold = found.jfr->limit = attr->rx_threshold;
+      found.jfr->limit_set_by = &found;
     }
     return (attr->mask & JETTY_STATE) != 0 ? change_state(found.side, attr->state) : URMA_SUCCESS;
   });

@@ -321,6 +321,55 @@ TEST_F(DataPath, AMessageWaitsForAReceive) {
   EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
 }
 
+// Who set the limit of a receive queue is told when fewer entries than that are free: a jetty, or the JFR.
+TEST_F(DataPath, AReceiveLimitIsToldToWhoSetIt) {
+  End left;
+  End right({.device = "right"});
+  left.reach(right);
+  ASSERT_EQ(right.receive(0, 64, 1), URMA_SUCCESS);
+  ASSERT_EQ(right.receive(64, 64, 2), URMA_SUCCESS);
+  urma_jetty_attr_t of_jetty{JETTY_RX_THRESHOLD, 2, URMA_JETTY_STATE_READY};
+  ASSERT_EQ(urma_modify_jetty(right.jetty, &of_jetty), URMA_SUCCESS);
+  ASSERT_EQ(left.post(URMA_OPC_SEND, left.local(0, 8), {}), URMA_SUCCESS);
+  urma_async_event_t event{};
+  ASSERT_EQ(urma_get_async_event(right.context, &event), URMA_SUCCESS);
+  EXPECT_EQ(event.event_type, URMA_EVENT_JETTY_LIMIT);
+  EXPECT_EQ(event.element.jetty, right.jetty);
+  urma_ack_async_event(&event);
+  ASSERT_EQ(right.receive(0, 64, 3), URMA_SUCCESS);
+  urma_jfr_attr_t of_jfr{JFR_RX_THRESHOLD, 2, URMA_JFR_STATE_READY};
+  ASSERT_EQ(urma_modify_jfr(right.jfr, &of_jfr), URMA_SUCCESS);
+  ASSERT_EQ(left.post(URMA_OPC_SEND, left.local(0, 8), {}), URMA_SUCCESS);
+  ASSERT_EQ(urma_get_async_event(right.context, &event), URMA_SUCCESS);
+  EXPECT_EQ(event.event_type, URMA_EVENT_JFR_LIMIT);
+  EXPECT_EQ(event.element.jfr, right.jfr);
+  urma_ack_async_event(&event);
+}
+
+TEST_F(DataPath, ASendWithInvalidateRevokesASegment) {
+  End left;
+  End right({.device = "right"});
+  left.reach(right);
+  ASSERT_EQ(right.receive(0, 64, 1), URMA_SUCCESS);
+  ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(64, 8)), URMA_SUCCESS);
+  ASSERT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  urma_sge_t here = left.local(0, 8);
+  urma_jfs_wr_t wr{};
+  wr.opcode = URMA_OPC_SEND_INVALIDATE;
+  wr.flag.bs.complete_enable = 1;
+  wr.tjetty = left.target;
+  wr.send.src = {&here, 1};
+  wr.send.tseg = left.remote;
+  urma_jfs_wr_t* bad = nullptr;
+  ASSERT_EQ(urma_post_jetty_send_wr(left.jetty, &wr, &bad), URMA_SUCCESS);
+  EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  const urma_cr_t got = next_record(right.receive_jfc);
+  EXPECT_EQ(got.opcode, URMA_CR_OPC_SEND_WITH_INV);
+  EXPECT_EQ(got.invalid_token.token_id, left.remote->seg.token_id);
+  ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(64, 8)), URMA_SUCCESS);
+  EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_REM_ACCESS_ABORT_ERR);
+}
+
 TEST_F(DataPath, AFullJfcLosesRecordsAndSaysSo) {
   End left({.jfc_depth = 2});
   End right({.device = "right"});

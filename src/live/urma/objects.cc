@@ -87,9 +87,10 @@ urma_cr_t record_of(const QueueSide& side, const verbs::Completion& completion) 
                   : completion.verb == verbs::Verb::kSendInvalidate ? URMA_CR_OPC_SEND_WITH_INV
                   : completion.verb == verbs::Verb::kWriteImm       ? URMA_CR_OPC_WRITE_WITH_IMM
                                                                     : URMA_CR_OPC_SEND;
-  record.imm_data = completion.immediate;
   if (completion.verb == verbs::Verb::kSendInvalidate) {
     record.invalid_token = {static_cast<std::uint32_t>(completion.immediate), {0}};
+  } else {
+    record.imm_data = completion.immediate;
   }
   if (const Peer* peer = side.context->interface->peer(completion.remote_host)) {
     record.remote_id.eid = eid_of(peer->endpoint.address);
@@ -160,9 +161,16 @@ void QueueSide::happened(engine::AsyncEventKind what) {
       if (change_state(*this, suspends ? URMA_JETTY_STATE_SUSPENDED : URMA_JETTY_STATE_ERROR) != URMA_SUCCESS)
         return;
       break;
-    case engine::AsyncEventKind::kReceiveLimit:
-      raise(*context, URMA_EVENT_JFR_LIMIT, object);
+    case engine::AsyncEventKind::kReceiveLimit: {
+      // Choice: who set the limit is told.
+      Jetty* const by = tables().jfrs.find(static_cast<urma_jfr_t*>(object))->limit_set_by;
+      if (by == nullptr) {
+        raise(*context, URMA_EVENT_JFR_LIMIT, object);
+      } else {
+        raise(*by->context, URMA_EVENT_JETTY_LIMIT, &by->api);
+      }
       return;
+    }
     case engine::AsyncEventKind::kCompletionError:
     case engine::AsyncEventKind::kCompletionQueueFull:
     case engine::AsyncEventKind::kCompletionReady:

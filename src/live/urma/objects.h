@@ -88,6 +88,8 @@ struct Jfs {
   std::uint32_t async_events_given = 0;
 };
 
+struct Jetty;
+
 /// A receive queue, and a jetty without a send side of its own through which peers name it.
 struct Jfr {
   urma_jfr_t api{};
@@ -96,6 +98,7 @@ struct Jfr {
   engine::QueueId receives = engine::kOwn;
   urma_jfr_state_t state = URMA_JFR_STATE_RESET;
   std::uint32_t limit = 0;
+  Jetty* limit_set_by = nullptr;  ///< It is told, or nobody but this one.
   std::uint32_t users = 0;
   std::uint32_t async_events_given = 0;
 };
