@@ -116,25 +116,18 @@ class LiveHost {
   void count_unasked(verbs::QueueId queue, UnaskedArrivals& arrivals) {
     watchers_.push_back({queue, &arrivals});
   }
-  /// Destroys `queue` of the engine. Programs that wait for one of its completions are never resumed: the
-  /// caller destroys them. Control path.
+  /// Destroys `queue` of the engine, whose completions go with it: programs that wait for one of them are
+  /// never resumed, and the caller destroys them. Control path.
   void remove_queue(verbs::QueueId queue) {
-    doomed_.push_back(queue);
-    destroy_doomed();
+    WHARF_CHECK(engine_->destroy_queue(clock_.now(), queue).ok());
     std::erase_if(waiting_, [queue](const Waiting& entry) { return entry.queue == queue; });
     std::erase_if(watchers_, [queue](const Watcher& watcher) { return watcher.queue == queue; });
-  }
-  /// An engine keeps a queue while requests of it are outstanding; such a queue goes when they have ended.
-  void destroy_doomed() {
-    std::erase_if(doomed_,
-                  [this](verbs::QueueId queue) { return engine_->destroy_queue(clock_.now(), queue).ok(); });
   }
   /// What the engine reported about queues and peers since the last call.
   bool poll_event(engine::AsyncEvent& out) { return engine_->poll_event(out); }
 
   /// One round: what has arrived, what is due, what may leave. True if anything happened.
   bool step() {
-    if (!doomed_.empty()) destroy_doomed();
     if (!unforgotten_.empty()) forget_hosts();
     // An answer that lies in the socket has come in time, however late this thread runs: a timer is due when
     // the socket was found empty after its deadline, or when peers never leave it empty.
@@ -327,8 +320,6 @@ class LiveHost {
   /// Hands a completion to its program.
   void complete(const verbs::Completion& completion) {
     ++counters_.completions;
-    if (std::find(doomed_.begin(), doomed_.end(), completion.queue) != doomed_.end())
-      return;                  // Its program is gone.
     if (completion.id == 0) {  // No program has asked for it.
       take_unasked(completion);
       return;
@@ -389,7 +380,6 @@ class LiveHost {
   std::vector<Peer> peers_;
   std::vector<Waiting> waiting_;
   std::vector<Watcher> watchers_;
-  std::vector<verbs::QueueId> doomed_;
   std::vector<wire::HostAddress> unforgotten_;
 };
 

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cstddef>
-#include <numeric>
 #include <utility>
 #include <vector>
 
