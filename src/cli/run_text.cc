@@ -126,15 +126,19 @@ std::string gets_text(const sim::Scenario& scenario, const sim::RunReport& repor
   }
   std::uint64_t squashes = 0;
   std::uint64_t passed = 0;
+  std::uint64_t passed_to_memory = 0;
   for (const auto& host : report.counters) {
     const auto complex = host.is_object() ? host.find("root_complex") : host.end();
     if (complex == host.end()) continue;
     squashes += complex->value("squashed_reads", std::uint64_t{0});
     passed += complex->value("passed", std::uint64_t{0});
+    passed_to_memory += complex->value("passed_to_memory", std::uint64_t{0});
   }
-  return text + report::in_lines(fmt::format(
-                    "root complexes: {} requests passed earlier ones on the link, {} reads were squashed",
-                    passed, squashes));
+  return text +
+         report::in_lines(fmt::format(
+             "root complexes: {} requests passed earlier ones on the link and {} messages on the way to "
+             "memory, {} reads were squashed",
+             passed, passed_to_memory, squashes));
 }
 
 /// What the replay of a trace came to, with the clients of a world side by side as far as they are told

@@ -71,6 +71,7 @@ inline std::string run_random_coherence(std::uint64_t seed, std::uint32_t steps,
   config.caches_supply = random.below(2) == 0;
   config.cache.lines.level2_ways = 1 + static_cast<std::uint32_t>(random.below(4));
   config.cache.lines.level1_ways = static_cast<std::uint32_t>(random.below(2));
+  config.order_per_line = random.below(2) == 0;
   CoherenceWorld world(config);
   std::uint64_t value = 1;
   std::uint32_t done = 0;

@@ -29,6 +29,7 @@ struct CoherenceWorldConfig {
   std::uint32_t credits = 3;
   bool caches_supply = true;
   DropNotice drops = DropNotice::kPassing;
+  bool order_per_line = false;  ///< Channels keep the order of messages about one line only.
   PrivateCacheConfig cache{.lines = {.level1_sets = 1, .level1_ways = 1, .level2_sets = 1, .level2_ways = 2},
                            .misses = 2,
                            .targets = 3,
@@ -158,21 +159,27 @@ class CoherenceWorld {
     drain_device(device);
   }
 
-  /// Deliveries that are possible now: the first message of each channel, and each memory access.
+  /// Deliveries that are possible now: each memory access, and the first message of each channel, or its
+  /// first about each line.
   std::uint32_t choices() const {
     std::uint32_t count = static_cast<std::uint32_t>(accesses_.size());
-    for (const std::vector<Message>& channel : channels_) count += channel.empty() ? 0 : 1;
+    each_next([&count](std::size_t, std::size_t) {
+      ++count;
+      return false;
+    });
     return count;
   }
   /// The channel that a choice takes from, below 4 times the agents, or that number for a memory access.
   std::uint32_t channel_of(std::uint32_t choice) const {
-    const auto none = static_cast<std::uint32_t>(channels_.size());
-    if (choice < accesses_.size()) return none;
+    auto found = static_cast<std::uint32_t>(channels_.size());
+    if (choice < accesses_.size()) return found;
     choice -= static_cast<std::uint32_t>(accesses_.size());
-    for (std::uint32_t at = 0; at < none; ++at) {
-      if (!channels_[at].empty() && choice-- == 0) return at;
-    }
-    return none;
+    each_next([&](std::size_t channel, std::size_t) {
+      if (choice-- > 0) return false;
+      found = static_cast<std::uint32_t>(channel);
+      return true;
+    });
+    return found;
   }
   void deliver(std::uint32_t choice) {
     if (choice < accesses_.size()) {
@@ -184,23 +191,27 @@ class CoherenceWorld {
       return;
     }
     choice -= static_cast<std::uint32_t>(accesses_.size());
-    for (std::uint32_t at = 0; at < channels_.size(); ++at) {
-      if (channels_[at].empty()) continue;
-      if (choice-- > 0) continue;
-      const Message message = channels_[at].front();
-      channels_[at].erase(channels_[at].begin());
-      const std::uint32_t agent = at / 4;
-      if (at % 4 == kRequests || at % 4 == kAnswers) {
-        home_.receive(message);
-        drain_home();
-      } else if (agent < caches_.size()) {
-        caches_[agent].receive(message);
-        drain_cache(agent);
-      } else {
-        devices_[agent - caches_.size()].agent.receive(message);
-        drain_device(agent - static_cast<std::uint32_t>(caches_.size()));
-      }
-      return;
+    std::size_t at = channels_.size();
+    std::size_t index = 0;
+    each_next([&](std::size_t channel, std::size_t place) {
+      if (choice-- > 0) return false;
+      at = channel;
+      index = place;
+      return true;
+    });
+    if (at == channels_.size()) return;
+    const Message message = channels_[at][index];
+    channels_[at].erase(channels_[at].begin() + static_cast<std::ptrdiff_t>(index));
+    const auto agent = static_cast<std::uint32_t>(at / 4);
+    if (at % 4 == kRequests || at % 4 == kAnswers) {
+      home_.receive(message);
+      drain_home();
+    } else if (agent < caches_.size()) {
+      caches_[agent].receive(message);
+      drain_cache(agent);
+    } else {
+      devices_[agent - caches_.size()].agent.receive(message);
+      drain_device(agent - static_cast<std::uint32_t>(caches_.size()));
     }
   }
 
@@ -280,6 +291,20 @@ class CoherenceWorld {
 
   enum class Half : std::uint8_t { kReading, kBound, kGivenUp };
   static constexpr std::uint32_t kSquashesMost = 3;
+
+  /// Calls `visit(channel, place)` for each message that may be delivered next, until it returns true.
+  template <typename Visit>
+  void each_next(Visit visit) const {
+    for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
+      const std::vector<Message>& messages = channels_[channel];
+      for (std::size_t place = 0; place < messages.size(); ++place) {
+        if (place > 0 && !config_.order_per_line) break;
+        const auto here = messages.begin() + static_cast<std::ptrdiff_t>(place);
+        const auto is_same = [here](const Message& earlier) { return earlier.line == here->line; };
+        if (std::none_of(messages.begin(), here, is_same) && visit(channel, place)) return;
+      }
+    }
+  }
 
   struct Device {
     explicit Device(IoAgent io_agent) : agent(std::move(io_agent)) {}

@@ -24,9 +24,10 @@ inline constexpr std::uint32_t kMaxAgents = 64;
 
 constexpr std::uint64_t agent_bit(AgentId agent) { return std::uint64_t{1} << agent; }
 
-/// Messages of one class between one agent and the home arrive in the order in which they were sent; those of
-/// different classes may overtake each other. Requests may wait for the other two; snoops may wait for
-/// responses; responses are always taken. Nothing else about the network is relied on.
+/// Messages of one class about one line between one agent and the home arrive in the order in which they were
+/// sent; those of different classes, and those about different lines, may overtake each other. Requests may
+/// wait for the other two; snoops may wait for responses; responses are always taken. Nothing else about the
+/// network is relied on.
 enum class MessageClass : std::uint8_t {
   kRequest,   ///< Agent to home.
   kSnoop,     ///< Home to agent.

@@ -233,7 +233,7 @@ void Binder::wide_integer_or(std::string_view word, std::string_view key, std::o
 void Binder::dropped(std::string_view key, std::string_view value, std::string_view instead) {
   dropped_.push_back(prefix_ + std::string(key));
   const ConfigValue* found = document_ == nullptr ? nullptr : document_->find(dropped_.back());
-  if (found == nullptr || found->text == value) return;
+  if (found == nullptr || same_value(found->text, value)) return;
   fail(input_error(fmt::format("{}: {} is \"{}\", but this key was dropped: {}; leave it out", found->origin,
                                dropped_.back(), found->text, instead)));
 }

@@ -116,6 +116,33 @@ TEST(Binder, OverridesWinAndKeysWithoutInfluenceAreReported) {
                                       "link.count (x.toml:2) had no influence: only with a link"}));
 }
 
+TEST(ConfigDocument, ValuesAreComparedByWhatTheyMean) {
+  const std::array<std::array<const char*, 2>, 7> same{{{"1us", "1000ns"},
+                                                        {"0ns", "0s"},
+                                                        {"1KiB", "1024B"},
+                                                        {"400Gbps", "0.4Tbps"},
+                                                        {"1e3", "1000"},
+                                                        {"50%", "0.5"},
+                                                        {"queue", "queue"}}};
+  for (const auto& [a, b] : same) EXPECT_TRUE(same_value(a, b)) << a << " " << b;
+  const std::array<std::array<const char*, 2>, 5> other{
+      {{"1us", "1ns"}, {"1KiB", "1KB"}, {"1e3", "1e4"}, {"queue", "Queue"}, {"", "0"}}};
+  for (const auto& [a, b] : other) EXPECT_FALSE(same_value(a, b)) << a << " " << b;
+}
+
+TEST(Binder, ADroppedKeyIsReadWithItsOneValueHoweverThatIsWritten) {
+  const auto result = [](const std::string& assignment) {
+    ConfigDocument document;
+    EXPECT_TRUE(document.add_override(assignment).ok());
+    Binder binder(document);
+    binder.dropped("sticky", "1us", "decided for each packet");
+    return binder.result().ok();
+  };
+  EXPECT_TRUE(result("sticky=1us"));
+  EXPECT_TRUE(result("sticky=1000ns"));
+  EXPECT_FALSE(result("sticky=1001ns"));
+}
+
 TEST(Binder, DocumentsEveryKeyWithItsDefault) {
   Sample sample;
   Binder binder;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <optional>
@@ -21,6 +22,8 @@ struct UnforeseenToml {};
 #define TOML_ASSERT(condition) ((condition) ? static_cast<void>(0) : unforeseen())
 #include <toml++/toml.h>
 #pragma pop_macro("NDEBUG")
+
+#include "base/units.h"
 
 namespace wharf::sim {
 namespace {
@@ -218,6 +221,22 @@ std::vector<std::string> ConfigDocument::table_names() const {
   std::vector<std::string> names;
   for (const auto& [name, tables] : tables_) names.push_back(name);
   return names;
+}
+
+bool same_value(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  const auto number = [](std::string_view text) -> std::optional<double> {
+    double value{};
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (status != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+  };
+  const auto same = [](const auto& first, const auto& second) {
+    return first && second && *first == *second;
+  };
+  return same(number(a), number(b)) || same(parse_time(a), parse_time(b)) ||
+         same(parse_bytes(a), parse_bytes(b)) || same(parse_rate(a), parse_rate(b)) ||
+         same(parse_probability(a), parse_probability(b));
 }
 
 }  // namespace wharf::sim

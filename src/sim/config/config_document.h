@@ -22,6 +22,9 @@ struct ConfigValue {
   mutable bool used = false;  ///< Some part of the run read it.
 };
 
+/// Whether two texts say the same: "1us" and "1000ns", "1KiB" and "1024B", "1e3" and "1000".
+bool same_value(std::string_view a, std::string_view b);
+
 /// A table of an array of tables, such as one [[expect]].
 struct ConfigTable {
   std::string origin;

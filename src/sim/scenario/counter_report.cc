@@ -50,6 +50,8 @@ constexpr std::array<CounterName<ordering::RlsqStatistics>, 9> kRootComplex{{
 }};
 /// Of the way to it: requests that passed an earlier one.
 constexpr std::string_view kPassed = "passed";
+/// Of the way on to memory: messages that passed an earlier one.
+constexpr std::string_view kPassedHome = "passed_to_memory";
 
 // None is forgotten.
 static_assert(sizeof(NicCounters) == kNic.size() * sizeof(std::uint64_t));
@@ -115,6 +117,7 @@ std::vector<std::string> counter_names(const ScenarioConfig& config) {
     if (config.host.memory.system == MemorySystem::kCoherent) {
       add_names(names, host + "root_complex.", kRootComplex);
       names.push_back(fmt::format("{}root_complex.{}", host, kPassed));
+      names.push_back(fmt::format("{}root_complex.{}", host, kPassedHome));
     }
     if (traits(config.stack).load_store) add_names(names, host + "load_store.", kLoadStore);
     for (const std::string_view each : kLink) names.push_back(fmt::format("{}link_out.{}", host, each));
@@ -154,7 +157,8 @@ Json report_host(World& world, std::size_t index) {
     for (std::uint32_t nic = 0; nic < world.host(index).nic_count(); ++nic) {
       const RootComplex& complex = coherent->root_complex(nic);
       add(complexes, report(complex.queue().statistics(), kRootComplex));
-      add(complexes, {{std::string(kPassed), complex.passed()}});
+      add(complexes,
+          {{std::string(kPassed), complex.passed()}, {std::string(kPassedHome), complex.passed_home()}});
     }
   }
   if (LoadStorePort* port = world.host(index).load_store())

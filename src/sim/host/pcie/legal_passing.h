@@ -114,8 +114,14 @@ class HomePassing {
       leaves = max(leaves, earlier.leaves);
       waits = true;
     }
-    if (waits) under_way_.push_back({line, max(leaves, now + picoseconds(1))});
-    return waits ? under_way_.back().leaves : now;
+    if (waits) leaves = max(leaves, now + picoseconds(1));
+    for (const UnderWay& earlier : under_way_) {
+      if (earlier.leaves <= leaves) continue;
+      ++passed_;
+      break;
+    }
+    if (waits) under_way_.push_back({line, leaves});
+    return leaves;
   }
   /// The first that is under way on `line` has left.
   void left(LineNumber line) {
@@ -124,12 +130,16 @@ class HomePassing {
     under_way_.erase(first);
   }
 
+  /// Messages that passed an earlier one, which was about another line.
+  std::uint64_t passed() const { return passed_; }
+
  private:
   struct UnderWay {
     LineNumber line;
     TimePs leaves;
   };
   HoldUp hold_up_;
+  std::uint64_t passed_ = 0;
   std::vector<UnderWay> under_way_;  ///< In the order in which they were ready.
 };
 

@@ -123,6 +123,7 @@ TEST(LegalPassing, MessagesOfOneLineKeepTheirOrderOnTheWayHome) {
     if (leaves > now) waiting.push_back({line, leaves});
   }
   EXPECT_GT(passed, 1'000U);
+  EXPECT_EQ(home.passed(), passed);
 }
 
 }  // namespace

@@ -60,6 +60,8 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   const RootComplexCounters& counters() const { return counters_; }
   /// Requests that passed an earlier one on the link.
   std::uint64_t passed() const { return link_passing_.passed(); }
+  /// Messages to the home that passed an earlier one about another line.
+  std::uint64_t passed_home() const { return home_passing_.passed(); }
   void describe_waiting(std::vector<std::string>& lines) const override;
 
  private:
