@@ -3,17 +3,23 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace wharf {
 namespace {
 
+/// From here on memory is taken when it is touched.
+constexpr std::size_t kMapped = ZeroedPages::kHugePage / 2;
+
 TEST(ZeroedPages, AreZeroAndWritableToTheLastByte) {
   for (const std::size_t bytes :
-       {std::size_t{1}, std::size_t{4096}, std::size_t{4097}, ZeroedPages::kHugePage - 1,
-        ZeroedPages::kHugePage, 2 * ZeroedPages::kHugePage + 5}) {
+       {std::size_t{1}, std::size_t{4096}, std::size_t{4097}, kMapped - 1, kMapped,
+        ZeroedPages::kHugePage - 1, ZeroedPages::kHugePage, 2 * ZeroedPages::kHugePage + 5}) {
     const ZeroedPages pages(bytes);
     ASSERT_EQ(pages.size(), bytes);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pages.data()) % ZeroedPages::kAlignment, 0U);
@@ -27,6 +33,17 @@ TEST(ZeroedPages, AreZeroAndWritableToTheLastByte) {
 TEST(ZeroedPages, LargeOnesStartAtAHugePage) {
   const ZeroedPages pages(3 * ZeroedPages::kHugePage);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pages.data()) % ZeroedPages::kHugePage, 0U);
+}
+
+TEST(ZeroedPages, FromHalfAHugePageOnMemoryIsTakenWhenItIsTouched) {
+  const ZeroedPages pages(kMapped);
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kTouched = 5;
+  pages.data()[kTouched * kPage] = std::byte{1};
+  std::vector<unsigned char> taken(kMapped / kPage);
+  ASSERT_EQ(mincore(pages.data(), kMapped, taken.data()), 0);
+  for (std::size_t page = 0; page < taken.size(); ++page)
+    EXPECT_EQ((taken[page] & 1U) != 0, page == kTouched) << page;
 }
 
 TEST(ZeroedPages, NothingIsAskedForNothing) {

@@ -12,7 +12,6 @@
 #include "base/line.h"
 #include "base/zeroed_pages.h"
 #include "sim/host/core/operation_log.h"
-#include "sim/host/core/sim_remote.h"
 #include "sim/scenario/queue_depth.h"
 #include "workload/workload.h"
 
@@ -23,12 +22,14 @@ namespace {
 constexpr std::uint64_t kProgramBytes = 14U << 20U;
 /// A host beside its caches and queues: event loop, NIC, ports, an engine without queues.
 constexpr std::uint64_t kHostBytes = 96U << 10U;
+/// What a full host held besides all that follows from keys; what huge pages round up to is in it.
+constexpr std::uint64_t kFullHostBytes = 512U << 10U;
 /// Of a port of a switch: its queues and counters.
 constexpr std::uint64_t kPortBytes = 512;
 /// Rings of send, receive and completion entries in host memory (Host::create_queue).
 constexpr std::uint64_t kRingBytesPerEntry = 4 * 64;
-/// Memory for the results of atomics that each remote has (SimRemote).
-constexpr std::uint64_t kRemoteBytes = std::uint64_t{SimRemote::kMostCalls} * 16;
+/// Of the memory for the results of atomics that each remote has (SimRemote): what its calls touch.
+constexpr std::uint64_t kRemoteBytes = 4U << 10U;
 /// What the engine and the NIC keep of a queue, and of each of its entries.
 constexpr std::uint64_t kQueueBytes = 64U << 10U;
 constexpr std::uint64_t kBytesPerEntry = 448;
@@ -60,9 +61,10 @@ std::uint64_t payload_of(const workload::WorkloadConfig& config) {
       config);
 }
 
-/// Of zeroed memory of which the first `touched` bytes are used: small pieces are cleared when they are made.
+/// Of zeroed memory of which the first `touched` bytes are used: pieces smaller than half a huge page are
+/// cleared when they are made.
 std::uint64_t backed(std::uint64_t length, std::uint64_t touched) {
-  return length < ZeroedPages::kHugePage ? length : std::min(touched, length);
+  return length < ZeroedPages::kHugePage / 2 ? length : std::min(touched, length);
 }
 
 std::uint64_t host_bytes(const HostGroup& group) {
@@ -70,7 +72,7 @@ std::uint64_t host_bytes(const HostGroup& group) {
   const CacheHierarchyConfig& cache = group.host.cache;
   const std::uint64_t lines =
       std::uint64_t{cache.l1.shape.lines} + cache.l2.shape.lines + cache.llc.shape.lines;
-  std::uint64_t bytes = kHostBytes + lines * sizeof(LineNumber);
+  std::uint64_t bytes = kHostBytes + kFullHostBytes + lines * sizeof(LineNumber);
   if (traits(group.engine.stack).load_store) bytes += lines * kPlaceBytes;
   if (group.host.memory.system == MemorySystem::kCoherent) bytes += kCoherentBytes;
   return bytes;
@@ -90,6 +92,9 @@ std::uint64_t client_bytes(const ScenarioConfig& config, const workload::Workloa
   // A buffer of each worker, and the bytes of one operation on their way.
   std::uint64_t bytes = loop.concurrency * (payload + kWorkerBytes) + payload;
   bytes += backed(segment, 0);
+  // Two versions and two bits of each key, for the judge.
+  if (const auto* store = std::get_if<workload::KeyValueConfig>(&program))
+    bytes += std::uint64_t{store->keys} * 33 / 4;
   if (traits(config.stack).load_store) {
     const CacheHierarchyConfig& cache = config.host.cache;
     const std::uint64_t last = cache.llc.shape.lines != 0 ? cache.llc.shape.lines : cache.l2.shape.lines;

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/fingerprint.h"
+#include "base/huge_heap.h"
 #include "base/units.h"
 #include "sim/fabric/fabric.h"
 #include "sim/fabric/packet_host.h"
@@ -31,6 +32,9 @@ using WorldFabric = Fabric<PacketHost<WorldEndpointHandle>>;
 
 /// How far a run goes before sinks are fed.
 constexpr TimePs kSinkSlice = microseconds(5);
+/// About what a full host with a queue or two has on the heap, and a thin one.
+constexpr std::size_t kHeapOfFullHost = std::size_t{3} << 19U;
+constexpr std::size_t kHeapOfThinHost = std::size_t{96} << 10U;
 /// Where flows find the memory of thin hosts.
 constexpr std::uint64_t kThinMemory = 1U << 20U;
 
@@ -319,6 +323,10 @@ Result<std::unique_ptr<World>> World::create(WorldConfig config) {
   WHARF_CHECK(parts->groups.size() == own.topology.host_count());
   WHARF_TRY(check_nics(own));
   WHARF_TRY(check_background(own));
+  std::size_t heap = 0;
+  for (const HostGroup& group : own.groups)
+    heap += group.count * (group.thin ? kHeapOfThinHost : kHeapOfFullHost);
+  expect_large_heap(heap);
   parts->number_nics();
   own.fabric.traced = own.attribution;
   own.fabric.paced_hosts = true;
