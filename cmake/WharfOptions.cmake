@@ -32,7 +32,8 @@ if(WHARF_SANITIZE)
   if(WHARF_SANITIZE MATCHES "undefined" AND NOT WHARF_FUZZ)
     # These look at every access through a pointer and make a third of what there is to compile. The folders that read
     # foreign bytes keep them (wharf_folder), and so does all that is fuzzed.
-    target_compile_options(wharf_options INTERFACE -fno-sanitize=vptr,null,alignment)
+    target_compile_options(wharf_options INTERFACE
+      $<$<NOT:$<BOOL:$<TARGET_PROPERTY:WHARF_READS_FOREIGN_BYTES>>>:-fno-sanitize=vptr,null,alignment>)
   endif()
 endif()
 if(WHARF_FUZZ)

@@ -18,7 +18,8 @@ using reliability::RetransmissionTimer;
 using Expiry = RetransmissionTimer::Expiry;
 
 // The instance of rtl/CMakeLists.txt.
-constexpr RetransmissionRule kRule{TimePs{1}, 1, TimePs{6}, 4};
+constexpr RetransmissionRule kRule{
+    .base = TimePs{1}, .backoff_exponent = 1, .cap = TimePs{6}, .attempts_max = 4};
 
 const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findings& found) {
   Coverage& coverage = found.coverage;

@@ -298,7 +298,7 @@ class UrmaCommand : public Command {
   std::string_view summary() const override { return "Show the devices that URMA programs find here."; }
   std::string_view examples() const override {
     return "  wharf urma show\n"
-           "  wharf urma show left\n"
+           "  wharf urma show ub_lo\n"
            "  wharf urma show --all --json\n"
            "  WHARF_URMA_DEVICES=eth0 wharf urma show\n";
   }

@@ -577,8 +577,9 @@ class ChaosWorld {
         const bool fits =
             !candidate.arrived && candidate.verb == completion.verb &&
             (candidate.verb == verbs::Verb::kWriteImm || candidate.length == completion.length) &&
-            (!completion.has_immediate || static_cast<std::uint32_t>(candidate.immediate) ==
-                                              static_cast<std::uint32_t>(completion.immediate)) &&
+            (!completion.has_immediate || candidate.verb == verbs::Verb::kSendInvalidate ||
+             static_cast<std::uint32_t>(candidate.immediate) ==
+                 static_cast<std::uint32_t>(completion.immediate)) &&
             (candidate.verb == verbs::Verb::kWriteImm ||
              holds(host, cell, candidate.pattern, candidate.length));
         if (fits) {
