@@ -565,6 +565,8 @@ class ChaosWorld {
       endpoint.broken = true;
       return;
     }
+    // A Send with invalidate tells the token that it ended instead.
+    const bool tells_immediate = completion.has_immediate && completion.verb != verbs::Verb::kSendInvalidate;
     std::vector<Message>& sent = endpoints_[1 - host][queue].sent;
     Message* message = nullptr;
     if (options_.ordered_sends) {
@@ -577,9 +579,8 @@ class ChaosWorld {
         const bool fits =
             !candidate.arrived && candidate.verb == completion.verb &&
             (candidate.verb == verbs::Verb::kWriteImm || candidate.length == completion.length) &&
-            (!completion.has_immediate || candidate.verb == verbs::Verb::kSendInvalidate ||
-             static_cast<std::uint32_t>(candidate.immediate) ==
-                 static_cast<std::uint32_t>(completion.immediate)) &&
+            (!tells_immediate || static_cast<std::uint32_t>(candidate.immediate) ==
+                                     static_cast<std::uint32_t>(completion.immediate)) &&
             (candidate.verb == verbs::Verb::kWriteImm ||
              holds(host, cell, candidate.pattern, candidate.length));
         if (fits) {
@@ -600,7 +601,7 @@ class ChaosWorld {
     if (message->verb != completion.verb || !lengths_agree) {
       return fail("a message arrived as another, or out of order");
     }
-    if (completion.has_immediate &&
+    if (tells_immediate &&
         static_cast<std::uint32_t>(message->immediate) != static_cast<std::uint32_t>(completion.immediate)) {
       return fail("a message arrived with a wrong immediate");
     }
