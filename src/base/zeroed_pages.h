@@ -11,8 +11,8 @@ namespace wharf {
 
 /// Zeroed bytes that start at a multiple of kAlignment. From kHugePage bytes on they start at a multiple of
 /// that, and the system is asked for huge pages: a walk without locality through 16 MiB of small pages spends
-/// more time on address translation than on the data. Such memory is taken when it is touched, a whole huge
-/// page at a time where there are any.
+/// more time on address translation than on the data. Memory from half of
+/// kHugePage on is taken when it is touched, a whole huge page at a time where there are any.
 class ZeroedPages {
  public:
   static constexpr std::size_t kAlignment = 64;

@@ -146,8 +146,11 @@ Result<LiveChoices> LiveOptions::read() const {
   if (!doubled) return doubled.error();
   auto floor = read_rto("--rto-floor", rto_floor, microseconds(100), seconds(1));
   if (!floor) return floor.error();
-  auto cap = read_rto("--rto-cap", rto_cap, max(milliseconds(4), *floor), seconds(8));
+  auto cap = read_rto("--rto-cap", rto_cap, milliseconds(4), seconds(8));
   if (!cap) return cap.error();
+  if (*floor > *cap)
+    return input_error(
+        fmt::format("--rto-floor: found {}, expected at most {}, which is --rto-cap", rto_floor, rto_cap));
   out.repetition = {*floor, *cap};
   out.seed = seed;
   if (seed == 0) {

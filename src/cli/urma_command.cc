@@ -44,7 +44,11 @@ class Urma {
     for (const std::string& each : candidates) {
       void* const handle = ::dlopen(each.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle == nullptr) {
-        why = ::dlerror();
+        const std::string said = ::dlerror();
+        // One that is there and cannot be loaded is what people want to hear of, not that the next is
+        // missing.
+        if (fs::exists(each)) return Error{ErrorKind::kEnvironment, said + "; --library names another one"};
+        why = said;
         continue;
       }
       std::unique_ptr<Urma> urma(new Urma(handle));
@@ -320,6 +324,8 @@ class UrmaCommand : public Command {
       names.emplace_back(device.name);
       if (device_.empty() || device_ == device.name) devices.push_back(describe(**urma, device));
     }));
+    if (!device_.empty() && names.empty())
+      return input_error(fmt::format("there is no device {}: the library lists none", device_));
     if (!device_.empty() && devices.empty()) {
       const auto nearest = nearest_name(device_, std::vector<std::string_view>(names.begin(), names.end()));
       return input_error(fmt::format("there is no device {}, expected {}{}", device_,

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -14,7 +13,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <functional>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +20,7 @@
 #include "live/rdmo/child_process.h"
 #include "live/rdmo/client.h"
 #include "live/rdmo/worker_process.h"
+#include "tests/live/shared_board.h"
 
 namespace wharf::live {
 namespace {
@@ -50,19 +49,6 @@ struct Board {
   std::atomic<bool> look{false};  ///< Target: are there bytes that were overwritten after their outcome?
   std::atomic<bool> looked{false};
   std::atomic<bool> tainted{false};
-};
-
-class SharedBoard {
- public:
-  SharedBoard()
-      : board_(new (::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-                   Board) {}
-  ~SharedBoard() { ::munmap(board_, sizeof(Board)); }
-  Board* operator->() const { return board_; }
-  Board& operator*() const { return *board_; }
-
- private:
-  Board* board_;
 };
 
 void pause_a_little() {
@@ -252,7 +238,7 @@ class RdmoFlushEnds : public testing::TestWithParam<Case> {
     EXPECT_THAT(allowed, testing::Contains(status));
   }
 
-  SharedBoard board_;
+  test::SharedBoard<Board> board_;
   std::optional<Child> worker_;
   std::optional<Child> target_;
 };

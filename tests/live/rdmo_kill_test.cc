@@ -3,14 +3,12 @@
 // are: whoever owns the log and wrote none of it finds every record that was answered, whole, once, in its
 // client's order. WHARF_RDMO_KILLS: clients killed, and sixteen times as many as workers.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "live/rdmo/child_process.h"
 #include "live/rdmo/client.h"
 #include "live/rdmo/worker_process.h"
+#include "tests/live/shared_board.h"
 
 namespace wharf::live {
 namespace {
@@ -49,19 +48,6 @@ struct Board {
       for (const Life& life : client) sum += life.answered.load();
     return sum;
   }
-};
-
-class SharedBoard {
- public:
-  SharedBoard()
-      : board_(new (::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-                   Board) {}
-  ~SharedBoard() { ::munmap(board_, sizeof(Board)); }
-  Board* operator->() const { return board_; }
-  Board& operator*() const { return *board_; }
-
- private:
-  Board* board_;
 };
 
 using Record = std::array<std::byte, kRecord>;
@@ -233,7 +219,7 @@ class Crowd {
     return found;
   }
 
-  SharedBoard board;
+  test::SharedBoard<Board> board;
 
  private:
   void begin(std::uint32_t client) {

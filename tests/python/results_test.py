@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Python returns is what the command line writes: summaries, every column of every table, captures."""
+import copy
 import json
 import os
+import pickle
 import subprocess
 import tempfile
 import threading
@@ -140,6 +142,13 @@ class Runs(unittest.TestCase):
             thread.join()
         self.assertEqual(len(loads), 1)
         self.assertEqual(found, [{"table": 1}] * 8)
+
+    def test_results_can_be_copied_and_sent_to_other_processes(self):
+        results = wharf.Scenario("fetch-64-bytes").run()
+        for other in (copy.deepcopy(results), pickle.loads(pickle.dumps(results))):
+            self.assertEqual(other.fingerprint, results.fingerprint)
+            self.assertEqual(list(other.tables), list(results.tables))
+            self.assertEqual(list(other.latencies_ns), list(results.latencies_ns))
 
     def test_a_check_tells_what_has_no_influence(self):
         checked = wharf.Scenario(

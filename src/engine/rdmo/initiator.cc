@@ -327,8 +327,10 @@ void Initiator::fail_all(RdmoStatus first, RdmoStatus others) {
     Slot& slot = slots_[index];
     const std::uint32_t next = slot.next;
     if (slot.queued || slot.gathering) slot.sent = true;  // The host never had it.
-    if (!slot.answered) end(index, status, 0);
-    status = others;
+    if (!slot.answered) {
+      end(index, status, 0);
+      status = others;
+    }
     index = next;
   }
 }

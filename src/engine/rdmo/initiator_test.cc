@@ -201,6 +201,23 @@ TEST_F(InitiatorTest, NoOutcomeComesWhileTheHostHasThePayload) {
   EXPECT_EQ(initiator_->in_flight(), 0U);
 }
 
+TEST_F(InitiatorTest, WhatTimesOutIsSaidByTheFirstThatIsNotAnswered) {
+  make({});
+  append("a", 1);
+  append("b", 2);
+  Outgoing first;
+  ASSERT_TRUE(initiator_->next_message(first));
+  wire::RdmoExtendedRequest request;
+  ASSERT_EQ(decode(std::span(first.header).first(first.header_length), request), wire::RdmoError::kNone);
+  answer(request, RdmoStatus::kDone, 0x1008);
+  ASSERT_TRUE(next());
+  initiator_->expire(initiator_->deadline());
+  const auto out = outcome();
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->cookie, 2U);
+  EXPECT_EQ(out->status, RdmoStatus::kTimedOut);
+}
+
 TEST_F(InitiatorTest, AHostThatGivesUpEndsEverything) {
   InitiatorConfig config;
   config.form = Form::kPublished;

@@ -43,6 +43,24 @@ TEST(RoceAdaptiveTimeout, LearnsASlowPath) {
   checks(world).expect_no_repetition_on_a_slow_path();
 }
 
+// Without a configured back-off the second wait is the configured one all the same: a peer is given up no
+// sooner.
+TEST(RoceAdaptiveTimeout, GivesAPeerUpNoSooner) {
+  RoceConfig config = adaptive();
+  config.backoff_limit = 0;
+  RocePair world(config);
+  AdaptiveTimeouts fast = checks(world);
+  fast.delay(microseconds(10));
+  fast.write(100);
+  world.pair.host(1).plugged = false;
+  const TimePs begun = world.pair.now();
+  world.pair.post(0, 0, world.request(Verb::kWrite, 0, 8192, 64));
+  ASSERT_EQ(world.pair.run_until([&] { return world.pair.host(0).completions.size() == 101; }),
+            test::RunEnd::kDone);
+  EXPECT_FALSE(world.pair.host(0).completions.back().ok());
+  EXPECT_GE(world.pair.now() - begun, ack_timeout_duration(10) * config.retry_count);
+}
+
 // The answer to a Read is many packets; the first of them ends the time that is taken.
 TEST(RoceAdaptiveTimeout, ReadsGiveSamplesToo) {
   RoceConfig config = adaptive();

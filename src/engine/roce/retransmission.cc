@@ -198,7 +198,10 @@ void Retransmission::expire(TimePs now, QueuePair& pair) {
   stamp_loss(now, pair);
   if (!spend_retry(now, pair)) return;
   const std::uint8_t backoff = requester.backoff;
-  if (backoff < core_.config.backoff_limit) requester.backoff = static_cast<std::uint8_t>(backoff + 1);
+  // One that adapts needs a step from what it has learnt to what is configured.
+  const std::uint8_t limit =
+      pair.round_trip ? std::max<std::uint8_t>(1, core_.config.backoff_limit) : core_.config.backoff_limit;
+  if (backoff < limit) requester.backoff = static_cast<std::uint8_t>(backoff + 1);
   recover(now, pair, congestion::LossCause::kTimeout);
 }
 

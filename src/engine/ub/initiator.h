@@ -300,11 +300,13 @@ class Initiator {
   void answer(Transaction& transaction, const wire::Atah& response);
   // [URMA API, err_timeout; UB-Base 2.0.1 6.4.2] A peer that confirms a request and then fails, or gives this
   // host up, never answers, and nothing is left to send that could find that out. One timer
-  // serves all waits: it is set by the first, by the shortest wait of any jetty, and when it comes it moves
-  // on to the first that will be over.
+  // serves all waits: the shortest moves it nearer, and when it comes it moves on to the first that will be
+  // over.
   void await_answer(TimePs now, Transaction& transaction) {
     transaction.confirmed_at = now;
-    if (answers_awaited_++ == 0) answer_deadline_ = now + answer_wait_;
+    ++answers_awaited_;
+    answer_deadline_ =
+        min(answer_deadline_, now + error_timeout(jetty(transaction.jetty).patience.err_timeout));
   }
   void stop_awaiting(Transaction& transaction) {
     if (transaction.confirmed_at == kNever) return;
@@ -345,7 +347,6 @@ class Initiator {
   RecordPool<Transaction> transactions_;
   SharedRoom segment_room_;            ///< Of transactions, by jetty.
   reliability::DeadlineHeap backoff_;  ///< By transaction.
-  TimePs answer_wait_;                 ///< From the last confirmation to the time-out: of no jetty shorter.
   bool confirms_execution_ = false;
   std::uint32_t answers_awaited_ = 0;  ///< Transactions with a `confirmed_at`.
   TimePs answer_deadline_ = kNever;    ///< Not after the earliest of their time-outs; kNever without any.

@@ -15,9 +15,7 @@ using verbs::CompletionStatus;
 using verbs::Verb;
 
 Initiator::Initiator(EngineParts& parts)
-    : parts_(parts),
-      segment_room_(parts.config.transactions_per_jetty, kSegmentShare, kSegmentsCommon),
-      answer_wait_(error_timeout(parts.config.err_timeout)) {
+    : parts_(parts), segment_room_(parts.config.transactions_per_jetty, kSegmentShare, kSegmentsCommon) {
   public_.fill(kNoSlot);
 }
 

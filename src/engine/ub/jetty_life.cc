@@ -66,7 +66,7 @@ Result<void> Initiator::set_patience(std::uint32_t jetty_id, const JettyPatience
         jetty_id, patience.rnr_retry, patience.err_timeout, patience.min_rnr_timer, kRnrRetryForever));
   }
   owner->patience = patience;
-  answer_wait_ = min(answer_wait_, error_timeout(patience.err_timeout));
+  if (answers_awaited_ > 0) answer_deadline_ = kTimeZero;  // Those that wait may wait for less now.
   return {};
 }
 

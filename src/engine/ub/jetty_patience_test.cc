@@ -97,6 +97,32 @@ TEST_F(JettyPatienceOf, AnswersAreAwaitedForEach) {
   EXPECT_EQ(world_->engine(0).deadline(), kNever);
 }
 
+// One timer serves all: what waits for less than those before it moves it nearer.
+TEST_F(JettyPatienceOf, AShortWaitIsNotHeldUpByALongOne) {
+  UbConfig config;
+  config.retransmission.attempts_max = reliability::kUnlimitedAttempts;
+  make(config);
+  set(0, 0, {.err_timeout = 4});   // 65.5 us.
+  set(0, 1, {.err_timeout = 10});  // 4.19 ms.
+  world_->pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    return packet.source.number == 1 && packet.ub.rtph.opcode == wire::TpOpcode::kReliable;
+  };
+  const TimePs start = world_->now();
+  auto add = world_->request(Verb::kFetchAdd, 8);
+  add.operand[0] = 1;
+  post(1, add);
+  world_->pair().run_to(start + microseconds(100));
+  EXPECT_TRUE(completions().empty());
+  post(0, add);
+  world_->pair().run_to(start + microseconds(170));
+  ASSERT_EQ(completions().size(), 1u);
+  EXPECT_EQ(completions()[0].queue, world_->queue(0, 0));
+  // Those that wait already are told too.
+  set(0, 1, {.err_timeout = 6});  // 262 us.
+  world_->pair().run_to(start + microseconds(264));
+  EXPECT_EQ(completions().size(), 2u);
+}
+
 TEST_F(JettyPatienceOf, CodesHaveTheirRanges) {
   make();
   UbEngine& engine = world_->engine(0);

@@ -131,7 +131,8 @@ void Responder::finish_tail(TimePs now, std::uint32_t index) {
   if ((wire::ta_layout(opcode) & wire::kTaImmediate) != 0) {
     completion.has_immediate = true;
     completion.value[0] = message.extension.immediate;
-  } else if (opcode == wire::TaOpcode::kSendInvalidate) {
+  } else if (opcode == wire::TaOpcode::kSendInvalidate && !message.abandoned &&
+             message.status == wire::UbResponseStatus::kSuccess) {
     completion.has_immediate = true;  // The token that it has ended. [URMA API, invalid_token]
     completion.value[0] = message.extension.invalidate.token_id;
   }

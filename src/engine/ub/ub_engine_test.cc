@@ -113,6 +113,9 @@ TEST(UbEngine, SendInvalidateRevokesTheToken) {
   auto request = world.request(Verb::kSendInvalidate, 0);
   request.invalidate = other;
   EXPECT_TRUE(world.finish(request).ok());
+  ASSERT_EQ(world.pair().host(1).completions.size(), 1u);
+  EXPECT_TRUE(world.pair().host(1).completions[0].has_immediate) << "the receiver is told the token";
+  EXPECT_EQ(world.pair().host(1).completions[0].immediate, other.id);
   auto read = world.request(Verb::kRead, 8);
   read.remote.token = other;
   EXPECT_EQ(world.finish(read).status, CompletionStatus::kRemoteAccess);
@@ -130,6 +133,8 @@ TEST(UbEngine, SendInvalidateWithAnotherValueRevokesNothing) {
     if (change == 0) request.invalidate.value = 6;
     if (change == 1) request.invalidate.id += 0x1000;
     EXPECT_EQ(world.finish(request).status, CompletionStatus::kRemoteAccess);
+    for (const verbs::Completion& told : world.pair().host(1).completions)
+      EXPECT_FALSE(told.has_immediate) << "no token has ended";
     auto read = world.request(Verb::kRead, 8);
     read.remote.token = other;
     EXPECT_TRUE(world.finish(read).ok());

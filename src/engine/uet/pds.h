@@ -470,7 +470,8 @@ class Pds {
 
   // pds_timers.cc
   TimePs entry_deadline(const Pdc& pdc, const SendEntry& entry) const;
-  TimePs adaptive_rto(const Pdc& pdc, std::uint32_t timeouts) const;
+  TimePs entry_deadline(const SendEntry& entry, TimePs first) const;
+  TimePs adaptive_rto(TimePs first, std::uint32_t timeouts) const;
   void back_off(TimePs now, const Pdc& pdc, const SendEntry& entry);
   /// ROD: the PSN whose timer counts; `tx.next` when none is under way.
   UetPsn ordered_speaker(const PdcSend& tx) const;

@@ -14,8 +14,7 @@ TimePs Pds::later_rto(std::uint32_t timeouts) const {
   return min(time, config.rto_cap);
 }
 
-TimePs Pds::adaptive_rto(const Pdc& record, std::uint32_t timeouts) const {
-  const TimePs first = parts_.cms[record.ccc].estimate.first();
+TimePs Pds::adaptive_rto(TimePs first, std::uint32_t timeouts) const {
   if (timeouts == 0 && first != kTimeZero) return first;
   return max(adaptive_.timeout(timeouts), first);
 }
@@ -29,8 +28,12 @@ void Pds::back_off(TimePs now, const Pdc& record, const SendEntry& entry) {
 }
 
 TimePs Pds::entry_deadline(const Pdc& record, const SendEntry& entry) const {
+  return entry_deadline(entry, parts_.cms[record.ccc].estimate.first());
+}
+
+TimePs Pds::entry_deadline(const SendEntry& entry, TimePs first) const {
   if (entry.state == EntryState::kWaiting) return entry.sent_at + parts_.config.nack_retransmit_time;
-  if (adaptive_.floor > kTimeZero) return entry.sent_at + adaptive_rto(record, entry.timeouts);
+  if (adaptive_.floor > kTimeZero) return entry.sent_at + adaptive_rto(first, entry.timeouts);
   return entry.sent_at + rto(entry.timeouts);
 }
 
@@ -112,11 +115,13 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
     if (speaker != tx.next && entry_deadline(record, tx.at(speaker)) <= now)
       expire_entry(now, index, speaker);
   } else {
+    // What expires lengthens the time-out of what leaves from now on, not of its neighbours.
+    const TimePs first = parts_.cms[record.ccc].estimate.first();
     for (UetPsn psn = tx.una; record.generation == generation && psn != tx.next; ++psn) {
       const SendEntry& entry = tx.at(psn);
       const bool waits = entry.state == EntryState::kSent || entry.state == EntryState::kWaiting ||
                          (entry.state == EntryState::kReceived && psn == tx.una);
-      if (waits && entry_deadline(record, entry) <= now) expire_entry(now, index, psn);
+      if (waits && entry_deadline(entry, first) <= now) expire_entry(now, index, psn);
     }
   }
   if (record.generation != generation) return;
@@ -181,7 +186,7 @@ void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
     return;
   }
   if (entry.timeouts < 255) ++entry.timeouts;
-  if (adaptive_.floor > kTimeZero) back_off(now, record, entry);
+  if (adaptive_.floor > kTimeZero && entry.state != EntryState::kReceived) back_off(now, record, entry);
   if (entry.state == EntryState::kReceived) {
     // [UE 1.0 3.5.12] The peer has it: ask for its answer instead of sending it again.
     entry.sent_at = now;

@@ -142,7 +142,6 @@ Result<ucp_ep_h> UcxPort::connect(std::span<const std::byte> address) {
   params.err_handler.cb = [](void* argument, ucp_ep_h endpoint, ucs_status_t) {
     static_cast<UcxPort*>(argument)->failed_.push_back(endpoint);
   };
-  ++endpoints_;
   make_room();
   open_.reserve(open_.size() + 1);
   ucp_ep_h endpoint = nullptr;
@@ -170,7 +169,11 @@ Result<void> UcxPort::flush(ucp_ep_h endpoint, TimePs patience) {
 }
 
 void UcxPort::close(ucp_ep_h endpoint) {
-  std::erase(failed_, endpoint);  // The next endpoint may have the same handle.
+  // The next endpoint may have the same handle: neither what failed nor what still fails is its own.
+  std::erase(failed_, endpoint);
+  for (Header& each : headers_) {
+    if (each.endpoint == endpoint) each.endpoint = nullptr;
+  }
   std::erase(open_, endpoint);
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -183,19 +186,20 @@ void UcxPort::close(ucp_ep_h endpoint) {
   if (UCS_PTR_IS_PTR(ucp_ep_close_nbx(endpoint, &param))) ++closing_;
 }
 
-// UCX's callbacks take no memory: each send can say one tag, and each endpoint fails by its handler once, and
-// once for each send.
+// UCX's callbacks take no memory: each send can say one tag, and each endpoint, the next one among them,
+// fails by its handler once, and once for each send.
 void UcxPort::make_room() {
   const std::size_t sends = headers_.size();
   free_headers_.reserve(sends);
   if (sent_.capacity() < sent_.size() + sends + 1) sent_.reserve(2 * (sent_.size() + sends + 1));
-  if (failed_.capacity() < failed_.size() + 2 * sends + endpoints_ + 1)
-    failed_.reserve(2 * (failed_.size() + 2 * sends + endpoints_ + 1));
+  const std::size_t failures = failed_.size() + 2 * sends + open_.size() + closing_ + 2;
+  if (failed_.capacity() < failures) failed_.reserve(2 * failures);
 }
 
 void UcxPort::sent(Header* header, ucs_status_t status) {
   // What we cancelled ourselves says nothing about the peer.
-  if (status != UCS_OK && status != UCS_ERR_CANCELED) failed_.push_back(header->endpoint);
+  if (status != UCS_OK && status != UCS_ERR_CANCELED && header->endpoint != nullptr)
+    failed_.push_back(header->endpoint);
   if (header->tag != kNoTag) sent_.push_back(header->tag);
   free_headers_.push_back(header);
 }

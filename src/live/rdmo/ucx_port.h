@@ -99,7 +99,6 @@ class UcxPort {
   std::vector<std::uint64_t> sent_;
   std::size_t sent_taken_ = 0;
   std::vector<ucp_ep_h> open_;
-  std::size_t endpoints_ = 0;  ///< Ever made.
   std::size_t closing_ = 0;
   std::vector<ucp_ep_h> failed_;
   std::unordered_set<std::uint64_t> fetched_;  ///< Handles that UCX has taken back.

@@ -49,6 +49,7 @@ WorkerProcess::~WorkerProcess() {
   for (Waiting& each : waiting_) {
     if (each.payload.length > 0) port_->release(each.payload.handle);
   }
+  std::fill(targets_.begin(), targets_.end(), nullptr);  // Nothing new goes to them.
   port_.reset();  // What is under way ends now, and is noted in what goes behind it.
 }
 

@@ -43,6 +43,14 @@ class Results:
                 self._load = None
         return self._tables
 
+    def __getstate__(self):
+        # A copy, and what another process gets, has the tables with it.
+        return {"json": self.json, "failures": self.failures, "tables": self.tables}
+
+    def __setstate__(self, state):
+        tables = state["tables"]
+        self.__init__(state["json"], state["failures"], lambda: tables)
+
     @property
     def latencies_ns(self):
         """Of the operations of the program (of client 0) that ended well, from arrival to end; of runs of flows the
