@@ -50,6 +50,13 @@ class InitiatorTest : public ::testing::Test {
            bytes.data());
     initiator_->receive(now_, wire::kRdmoExtendedMessageId, bytes);
   }
+  /// The next extended request is answered while its bytes are still being sent.
+  void answer_unsent(Outgoing& message, wire::RdmoExtendedRequest& request) {
+    ASSERT_TRUE(initiator_->next_message(message));
+    ASSERT_EQ(decode(std::span(message.header).first(message.header_length), request),
+              wire::RdmoError::kNone);
+    answer(request, RdmoStatus::kDone, 0x1008);
+  }
   std::optional<Outcome> outcome() {
     Outcome out;
     if (!initiator_->poll(out)) return std::nullopt;
@@ -174,10 +181,8 @@ TEST_F(InitiatorTest, NoOutcomeComesWhileTheHostHasThePayload) {
   make({});
   append("a", 1);
   Outgoing first;
-  ASSERT_TRUE(initiator_->next_message(first));
   wire::RdmoExtendedRequest request;
-  ASSERT_EQ(decode(std::span(first.header).first(first.header_length), request), wire::RdmoError::kNone);
-  answer(request, RdmoStatus::kDone, 0x1008);
+  answer_unsent(first, request);
   EXPECT_FALSE(outcome()) << "answered, but its bytes are still being sent";
   initiator_->sent(now_, first.id);
   EXPECT_EQ(outcome()->place, 0x1008U);
@@ -206,10 +211,8 @@ TEST_F(InitiatorTest, WhatTimesOutIsSaidByTheFirstThatIsNotAnswered) {
   append("a", 1);
   append("b", 2);
   Outgoing first;
-  ASSERT_TRUE(initiator_->next_message(first));
   wire::RdmoExtendedRequest request;
-  ASSERT_EQ(decode(std::span(first.header).first(first.header_length), request), wire::RdmoError::kNone);
-  answer(request, RdmoStatus::kDone, 0x1008);
+  answer_unsent(first, request);
   ASSERT_TRUE(next());
   initiator_->expire(initiator_->deadline());
   const auto out = outcome();

@@ -15,6 +15,20 @@ class JettyPatienceOf : public ::testing::Test {
  protected:
   /// Two jetties at each end.
   void make(UbConfig config = {}) { world_ = std::make_unique<World>(config, test::EnginePairOptions{}, 2); }
+  /// Host 1 confirms what comes, and answers nothing while `silent_`.
+  void make_for_silence() {
+    UbConfig config;
+    config.retransmission.attempts_max = reliability::kUnlimitedAttempts;
+    make(config);
+    world_->pair().wire().options().drop_if = [this](const wire::Packet& packet) {
+      return silent_ && packet.source.number == 1 && packet.ub.rtph.opcode == wire::TpOpcode::kReliable;
+    };
+  }
+  verbs::WorkRequest fetch_add() {
+    auto add = world_->request(Verb::kFetchAdd, 8);
+    add.operand[0] = 1;
+    return add;
+  }
   void set(std::uint32_t host, std::size_t queue, const JettyPatience& patience) {
     ASSERT_TRUE(world_->engine(host).set_patience(world_->queue(host, queue), patience).ok());
   }
@@ -26,6 +40,7 @@ class JettyPatienceOf : public ::testing::Test {
   const std::vector<verbs::Completion>& completions() { return world_->pair().host(0).completions; }
 
   std::unique_ptr<World> world_;
+  bool silent_ = true;
 };
 
 TEST_F(JettyPatienceOf, RetriesAreCountedForEach) {
@@ -69,18 +84,11 @@ TEST_F(JettyPatienceOf, TheTimerIsThatOfTheReceiver) {
 }
 
 TEST_F(JettyPatienceOf, AnswersAreAwaitedForEach) {
-  UbConfig config;
-  config.retransmission.attempts_max = reliability::kUnlimitedAttempts;
-  make(config);
+  make_for_silence();
   set(0, 0, {.err_timeout = 4});  // 65.5 us.
   set(0, 1, {.err_timeout = 6});  // 262 us.
-  bool silent = true;
-  world_->pair().wire().options().drop_if = [&](const wire::Packet& packet) {
-    return silent && packet.source.number == 1 && packet.ub.rtph.opcode == wire::TpOpcode::kReliable;
-  };
   const TimePs start = world_->now();
-  auto add = world_->request(Verb::kFetchAdd, 8);
-  add.operand[0] = 1;
+  const auto add = fetch_add();
   for (const std::size_t queue : {1U, 0U}) post(queue, add);
   world_->pair().run_to(start + microseconds(65));
   EXPECT_TRUE(completions().empty());
@@ -92,24 +100,18 @@ TEST_F(JettyPatienceOf, AnswersAreAwaitedForEach) {
   EXPECT_EQ(completions().size(), 1u);
   world_->pair().run_to(start + microseconds(263));
   EXPECT_EQ(completions().size(), 2u);
-  silent = false;
+  silent_ = false;
   world_->run();
   EXPECT_EQ(world_->engine(0).deadline(), kNever);
 }
 
 // One timer serves all: what waits for less than those before it moves it nearer.
 TEST_F(JettyPatienceOf, AShortWaitIsNotHeldUpByALongOne) {
-  UbConfig config;
-  config.retransmission.attempts_max = reliability::kUnlimitedAttempts;
-  make(config);
+  make_for_silence();
   set(0, 0, {.err_timeout = 4});   // 65.5 us.
   set(0, 1, {.err_timeout = 10});  // 4.19 ms.
-  world_->pair().wire().options().drop_if = [&](const wire::Packet& packet) {
-    return packet.source.number == 1 && packet.ub.rtph.opcode == wire::TpOpcode::kReliable;
-  };
   const TimePs start = world_->now();
-  auto add = world_->request(Verb::kFetchAdd, 8);
-  add.operand[0] = 1;
+  const auto add = fetch_add();
   post(1, add);
   world_->pair().run_to(start + microseconds(100));
   EXPECT_TRUE(completions().empty());

@@ -63,8 +63,8 @@ urma_status_t make_queue(QueueSide& side, const urma_jfs_cfg_t& cfg, engine::Que
   return URMA_SUCCESS;
 }
 
-/// Programs that set nothing leave zero, which stands for the usual values; the shortest of each would fail
-/// what takes its time.
+/// Programs that set nothing leave zero. Of a time that stands for the usual value, for the shortest would
+/// fail what takes its time; of `rnr_retry`, a count, it means none.
 std::uint8_t or_usual(std::uint8_t code, std::uint8_t usual) { return code == 0 ? usual : code; }
 
 /// As the send side says it; receives are announced by the JFR.
