@@ -51,7 +51,7 @@ struct Completion {
   CompletionStatus status = CompletionStatus::kSuccess;
   CompletionKind kind = CompletionKind::kSend;
   Verb verb = Verb::kRead;
-  bool has_immediate = false;      ///< Of a Send with invalidate over UB: the token that it has ended.
+  bool has_immediate = false;      ///< Of a Send with invalidate, where it is told: the token that has ended.
   std::uint32_t length = 0;        ///< Bytes moved.
   QueueId queue = 0;               ///< The local queue.
   std::uint32_t remote_host = 0;   ///< Receives: host number of the sender.

@@ -19,6 +19,8 @@ class Table(Mapping):
         return self._columns[name]
 
     def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)  # No column; copying asks for such names before there are columns.
         try:
             return self.__dict__["_columns"][name]
         except KeyError:
