@@ -302,9 +302,8 @@ class UrmaCommand : public Command {
   std::string_view summary() const override { return "Show the devices that URMA programs find here."; }
   std::string_view examples() const override {
     return "  wharf urma show\n"
-           "  wharf urma show ub_lo\n"
            "  wharf urma show --all --json\n"
-           "  WHARF_URMA_DEVICES=eth0 wharf urma show\n";
+           "  WHARF_URMA_DEVICES=left=127.0.0.1,right=127.0.0.2 wharf urma show left\n";
   }
   void declare(Options& app) override {
     Options show = app.add_nested("show", "Devices, their EIDs, and what they can do");
