@@ -147,7 +147,7 @@ TEST(CoherentHost, WritesAndAtomicsOfADevice) {
 // line of this read, and so a place for it, while the last write needs a tracker more than there are.
 TEST(CoherentHost, AReadPassesNoWriteThatWaitsBeforeTheQueue) {
   for (const std::uint64_t writes : {2U, 3U}) {
-    CoherentConfig config = config_of(RlsqDesign::kSpeculative);
+    CoherentConfig config = config_of(ordering::RlsqDesign::kSpeculative);
     config.root_complex.queue.trackers = 1;
     config.root_complex.queue.posted_reserve = 1;
     CoherentRig rig(config, 1, {.issue = kTimeZero});
