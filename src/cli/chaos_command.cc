@@ -74,7 +74,7 @@ class ChaosCommand : public Command {
         .not_empty();
     app.add_option("--seconds", seconds_, "Start no seed after so long").type_name("N").range(1, 1'000'000);
     app.add_option("--jobs", jobs_, "Runs at a time").type_name("N").range(1, 256);
-    app.add_option("--patience", patience_, "Seconds after which a run hangs")
+    app.add_option("--patience", patience_, "Seconds of a processor after which a run hangs")
         .type_name("N")
         .range(1, 1'000'000);
     app.add_option("--out", out_, "Folder of the scenarios of failures").type_name("DIR").not_empty();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +35,17 @@ std::string all_of(int descriptor) {
     if (count <= 0) return text;
     text.append(some.data(), static_cast<std::size_t>(count));
   }
+}
+
+/// A process that waits for something that never comes uses no processor: it may take so many times longer.
+constexpr int kClockPerProcessor = 5;
+
+/// From here on this process dies of SIGXCPU when it has used the processor for so long. On a busy machine a
+/// run takes longer by the clock, and does not hang.
+void limit_processor_time(std::chrono::seconds patience) {
+  const auto most = static_cast<rlim_t>(patience.count());
+  const rlimit limit{most, most + 1};
+  ::setrlimit(RLIMIT_CPU, &limit);
 }
 
 /// The last line that is not empty.
@@ -74,6 +86,7 @@ Result<void> IsolatedRuns::start(const sim::DrawnRun& run) {
     ::close(answer[0]);
     ::dup2(words_descriptor, STDERR_FILENO);
     std::signal(SIGINT, SIG_DFL);
+    limit_processor_time(patience_);
     judge(run, answer[1]);
   }
   ::close(answer[1]);
@@ -111,7 +124,7 @@ Result<IsolatedRuns::Ended> IsolatedRuns::next() {
         each.text += all_of(each.answer);  // A verdict is written at once, so this ends with the process.
         return finish(at, false);
       }
-      if (Clock::now() - each.started > patience_) return finish(at, true);
+      if (Clock::now() - each.started > patience_ * kClockPerProcessor) return finish(at, true);
     }
   }
 }
@@ -128,9 +141,9 @@ Result<IsolatedRuns::Ended> IsolatedRuns::finish(std::size_t at, bool hangs) {
   ::close(over.answer);
   ::close(over.words);
   Ended ended{std::move(over.run), {}};
-  if (hangs) {
+  if (hangs || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)) {
     ended.verdict.findings.push_back(
-        {"hang", fmt::format("the run did not end within {} s", patience_.count())});
+        {"hang", fmt::format("the run did not end within {} s of a processor", patience_.count())});
   } else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     ended.verdict = sim::verdict_from(nlohmann::ordered_json::parse(over.text));
   } else if (WIFEXITED(status) && WEXITSTATUS(status) == kMissing) {

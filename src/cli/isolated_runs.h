@@ -17,7 +17,8 @@ namespace wharf::cli {
 
 class IsolatedRuns {
  public:
-  /// At most `jobs` at a time. One that takes longer than `patience` is ended: the check "hang".
+  /// At most `jobs` at a time. One that uses the processor for longer than `patience`, or waits for five
+  /// times as long, is ended: the check "hang".
   IsolatedRuns(std::filesystem::path profiles, std::uint32_t jobs, std::chrono::seconds patience);
   ~IsolatedRuns();
   IsolatedRuns(const IsolatedRuns&) = delete;

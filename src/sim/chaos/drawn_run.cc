@@ -177,6 +177,10 @@ void draw_flows(KeyDraw& draw, DrawnRun& run) {
                                                  down + draw.scaled(5, 60)));
     draw.text("fabric.reroute_delay", "5us");
   }
+  // Senders that lose nearly everything to one short queue end, but late: their time-outs double up to
+  // seconds.
+  draw.text("run.time_limit", "100000s");
+  draw.keep();
   if (draw.one_in(4)) run.threads = static_cast<std::uint32_t>(2 + draw.below(3));
 }
 

@@ -112,7 +112,7 @@ class FabricEngineRun {
 
   FabricOutcome drive(Fabric<Host>& fabric, PortCaptures& captures, const FabricRunOptions& options) {
     const TimePs limit = min(config_.end, config_.time_limit);
-    StallWatch stall(config_.end == kNever ? config_.stall_after : kNever);
+    StallWatch stall(config_.end == kNever ? config_.stall_after : kNever, config_.stall_learns);
     FabricProgress progress{.flows = flows().size()};
     for (const workload::Flow& flow : flows()) progress.bytes += flow.bytes;
     if (options.progress != nullptr) options.progress(options.progress_context, progress);

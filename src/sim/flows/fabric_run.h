@@ -31,6 +31,7 @@ struct FabricRunConfig {
   /// Stalled, too, when nothing arrives and no flow ends for so long, unless a flow is still to start or a
   /// link to change; kNever: that is not looked at. Runs with an `end` go on to it.
   TimePs stall_after = kNever;
+  bool stall_learns = false;  ///< See StallWatch: no user has said how long is too long.
   std::uint32_t threads = 1;  ///< At most; see Fabric.
   WireMode wire = WireMode::kStructs;
   std::vector<std::string> switch_names{};  ///< As a file gave them, for reports; empty: by tier.

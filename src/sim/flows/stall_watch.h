@@ -12,15 +12,19 @@ namespace wharf::sim {
 /// payload that arrives for the first time, or a flow that ends.
 class StallWatch {
  public:
-  /// `patience`: how long nothing may happen; kNever: for ever.
-  explicit StallWatch(TimePs patience) : patience_(patience) {}
+  /// `patience`: how long nothing may happen; kNever: for ever. With `learns`, a silence that ends makes it
+  /// at least four times as long as that silence: time-outs double, so the next one is twice as long.
+  explicit StallWatch(TimePs patience, bool learns = false) : patience_(patience), learns_(learns) {}
 
   /// Whether nothing has happened for longer than is patient. `now` never decreases.
   bool looks(TimePs now, std::uint64_t delivered_bytes, std::uint64_t finished) {
     moved_ = delivered_bytes != delivered_bytes_ || finished != finished_;
     delivered_bytes_ = delivered_bytes;
     finished_ = finished;
-    if (moved_) since_ = now;
+    if (moved_) {
+      if (learns_) patience_ = max(patience_, (now - since_) * 4);
+      since_ = now;
+    }
     return patience_ != kNever && now - since_ >= patience_;
   }
   /// Silence up to `now` has its reason.
@@ -33,6 +37,7 @@ class StallWatch {
 
  private:
   TimePs patience_;
+  bool learns_;
   TimePs since_{};
   std::uint64_t delivered_bytes_ = 0;
   std::uint64_t finished_ = 0;

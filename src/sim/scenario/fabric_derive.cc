@@ -348,6 +348,7 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   config.end = settings.end == kTimeZero ? kNever : settings.end;
   config.time_limit = settings.time_limit;
   config.stall_after = stall_patience(settings, run.derived, topology, summary, config);
+  config.stall_learns = settings.stall_after == kTimeZero;
   config.threads = settings.threads;
   return run;
 }

@@ -192,7 +192,8 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
       binder.time(
           "stall_after", settings.stall_after,
           "simulated time without any byte arriving or flow ending after which a run counts as stalled; "
-          "0ns: eight time-outs in a row (more where links lose packets) and 64 base round trips");
+          "0ns: eight time-outs in a row (more where links lose packets) and 64 base round trips, and four "
+          "times any silence that has ended");
     }
     binder.integer("seed", settings.seed, "seed of every random stream");
     binder.integer("threads", settings.threads, "partitions of the fabric; results do not depend on it", 1,
