@@ -55,7 +55,12 @@ module wharf_mmio_rob #(
 
   // Slots, network by network.
   logic [Slots-1:0]         used_q;
-  logic [Slots*NumberW-1:0] bound_q, number_q;  // A slot's operation may leave when all below its bound have.
+  logic [Slots-1:0]         free_q;             // Its operation may leave: all below its bound have. Then it stays so.
+  logic [Slots*NumberW-1:0] bound_q, number_q;
+
+  // Whether the frontiers move, and where to.
+  logic [NumberW-1:0] posted_ahead, next_after, posted_after;
+  logic               next_moves, posted_moves;
 
   // `frontier` has reached `bound`: the distance is none or backwards.
   function automatic logic reached(input logic [NumberW-1:0] frontier, input logic [NumberW-1:0] bound);
@@ -68,10 +73,11 @@ module wharf_mmio_rob #(
 
   // ---------------------------------------------------------------- In
 
-  logic [2:0]           bad, seen, fits, can;
+  logic [2:0]           bad, seen, fits, can, free_in;
   logic [3*NumberW-1:0] bound;
   for (genvar n = 0; n < 3; n++) begin : gen_in
     logic [NumberW-1:0] number, after, ahead;
+    logic               is_reached, is_passed;  // Its bound: by a frontier as it stands, or as it moves.
     assign number = in_number_i[n*NumberW +: NumberW];
     assign after  = in_after_i[n*NumberW +: NumberW];
     assign ahead  = number - next_q;
@@ -79,9 +85,13 @@ module wharf_mmio_rob #(
 
     assign bad[n]  = !reached(number, after);
     assign seen[n] = ahead[NumberW-1] || left_q[number[BitW-1:0]] || inside_q[number[BitW-1:0]];
+    assign is_reached = reached(n == 2 ? next_q : posted_q, bound[n*NumberW +: NumberW]);
+    assign is_passed  = n == 2 ? next_moves && bound[n*NumberW +: NumberW] == next_after :
+                                 posted_moves && bound[n*NumberW +: NumberW] == posted_after;
+    assign free_in[n] = is_reached || is_passed;
     // One that has to wait beyond the window would keep a lower number out of the slot that both map to.
     assign fits[n] = !used_q[n*Entries + 32'(number[SlotW-1:0])] &&
-                     (ahead < NumberW'(Entries) || reached(n == 2 ? next_q : posted_q, bound[n*NumberW +: NumberW]));
+                     (ahead < NumberW'(Entries) || is_reached);
     // While next lags behind what has left, a far number looks as if it were behind.
     assign can[n]  = in_valid_i[n] && (bad[n] || (ahead[NumberW-1] ? !left_q[next_q[BitW-1:0]] : seen[n] || fits[n]));
   end
@@ -109,10 +119,16 @@ module wharf_mmio_rob #(
 
   // ---------------------------------------------------------------- Out
 
-  logic [Slots-1:0] free, pick, enter, leave;
+  // A frontier moves by one, so an operation becomes free when its bound is the number behind it. What leaves is compared
+  // with the frontiers slot by slot, beside the choice, so that a frontier may move in the cycle in which it leaves.
+  logic [Slots-1:0] free, pick, enter, leave, frees, is_next, is_posted;
   for (genvar s = 0; s < Slots; s++) begin : gen_slot
-    assign free[s]  = used_q[s] && reached(s >= 2 * Entries ? next_q : posted_q, bound_q[s*NumberW +: NumberW]);
+    assign free[s]  = used_q[s] && free_q[s];
     assign enter[s] = store[s / Entries] && in_number[SlotW-1:0] == SlotW'(s % Entries);
+    assign frees[s] = s >= 2 * Entries ? next_moves && bound_q[s*NumberW +: NumberW] == next_after :
+                                         posted_moves && bound_q[s*NumberW +: NumberW] == posted_after;
+    assign is_next[s]   = number_q[s*NumberW +: NumberW] == next_q;
+    assign is_posted[s] = number_q[s*NumberW +: NumberW] == posted_q;
   end
 
   // The lowest slot of those that may leave, posted ones and loads apart.
@@ -154,14 +170,15 @@ module wharf_mmio_rob #(
   // ---------------------------------------------------------------- What has left
 
   logic [Reach-1:0]   left_set, left_now, next_clear, in_set, load_set;
-  logic [NumberW-1:0] posted_ahead;
-  logic               next_moves, posted_moves;
   // A frontier moves over one number a cycle, in the cycle in which it leaves.
   assign left_now     = left_q | left_set;
-  assign next_moves   = left_now[next_q[BitW-1:0]];
+  assign next_moves   = left_q[next_q[BitW-1:0]] || (leave & is_next) != '0;
   // The one of posted operations stops half of all numbers ahead: that place is the one of next_q.
   assign posted_ahead = posted_q - next_q;
-  assign posted_moves = (left_now[posted_q[BitW-1:0]] || loads_q[posted_q[BitW-1:0]]) && !posted_ahead[NumberW-1];
+  assign posted_moves = (left_q[posted_q[BitW-1:0]] || loads_q[posted_q[BitW-1:0]] || (leave & is_posted) != '0) &&
+                        !posted_ahead[NumberW-1];
+  assign next_after   = next_q + 1'b1;
+  assign posted_after = posted_q + 1'b1;
 
   always_comb begin
     left_set   = '0;
@@ -195,8 +212,8 @@ module wharf_mmio_rob #(
       left_q   <= left_now & ~next_clear;
       loads_q  <= (loads_q | load_set) & ~next_clear;
       inside_q <= (inside_q | in_set) & ~left_set;
-      next_q   <= next_q + NumberW'(next_moves);
-      posted_q <= posted_q + NumberW'(posted_moves);
+      if (next_moves) next_q <= next_after;
+      if (posted_moves) posted_q <= posted_after;
       used_q   <= (used_q & ~leave) | enter;
       if (chosen != '0) later_q <= ~(chosen | (chosen - 1'b1));
       if (posted_load) posted_valid_o <= posted_leaves;
@@ -208,6 +225,7 @@ module wharf_mmio_rob #(
 
   always_ff @(posedge clk_i) begin
     for (int unsigned s = 0; s < Slots; s++) begin
+      free_q[s] <= enter[s] ? free_in[s / Entries] : free_q[s] || frees[s];
       if (enter[s]) begin
         number_q[s*NumberW +: NumberW] <= in_number;
         bound_q[s*NumberW +: NumberW]  <= in_bound;

@@ -55,6 +55,7 @@ module wharf_reorder_unit #(
   localparam int unsigned WinLineW = AddrW - LaneW;             // Of a line in the window.
   localparam int unsigned LenW    = $clog2(BufferBytes) + 1;
   localparam int unsigned FieldW  = 8 * LengthBytes;
+  localparam int unsigned AlignW  = $clog2(Alignment);
   // Lines ahead from which a write is taken for a late copy: the farther half of what the window has beyond the buffer.
   localparam int unsigned StaleLines = (WindowBytes + BufferBytes) / 2 / LineBytes;
 
@@ -78,55 +79,60 @@ module wharf_reorder_unit #(
   logic [1:0]       state_q;
   logic [AddrW-1:0] start_q;  // Of the oldest message.
   logic [AddrW-1:0] front_q;  // Every byte from start to here has arrived. Its line is the one that is looked at.
-  logic             lag_q;    // Padding was skipped: front is behind start, in its line or at its end.
+
+  // Bytes from start to front. Negative when padding was skipped: then front is behind start, in its line or at its end.
+  logic [LenW:0]    arrived;
+  logic             lag;
+  assign arrived = front_q[LenW:0] - start_q[LenW:0];
+  assign lag     = arrived[LenW];
 
   // ---------------------------------------------------------------- What a write means
 
   logic [WinLineW-1:0]  lines_ahead;
-  logic [LineBytes-1:0] from_start, fresh, far;
-  logic                 too_far, write_take, quiet_q;
-  logic [LineW-1:0]     write_line, scan_line;  // In the buffer.
+  logic [LineBytes-1:0] from_start, fresh;
+  logic                 some_below, some_above, is_fresh, far, too_far, write_take, quiet_q;
 
   assign lines_ahead = write_line_i - start_q[AddrW-1:LaneW];
   // Bytes of a line at and above the start's place in it.
   assign from_start  = {LineBytes{1'b1}} << start_q[LaneW-1:0];
+  assign some_below  = (write_enabled_i & ~from_start) != '0;
+  assign some_above  = (write_enabled_i & from_start) != '0;
 
   always_comb begin
-    fresh = '0;
-    far   = '0;
+    fresh    = '0;
+    is_fresh = 1'b0;
+    far      = 1'b0;
     if (lines_ahead == '0) begin
-      fresh = from_start;
+      fresh    = from_start;
+      is_fresh = some_above;
     end else if (lines_ahead < WinLineW'(Lines)) begin
-      fresh = '1;
+      fresh    = '1;
+      is_fresh = some_below || some_above;
     end else if (lines_ahead == WinLineW'(Lines)) begin
-      fresh = ~from_start;
-      far   = from_start;
+      fresh    = ~from_start;
+      is_fresh = some_below;
+      far      = some_above;
     end else if (lines_ahead < WinLineW'(StaleLines)) begin
-      far = '1;
+      far = some_below || some_above;
     end else if (lines_ahead == WinLineW'(StaleLines)) begin
-      far = ~from_start;
+      far = some_below;
     end
   end
 
-  // Too far is an error only when nothing inside can make room any more. While padding is passed, its place in the buffer
-  // is not written: the byte that comes may be of the next lap.
-  assign too_far       = state_q == Run && (write_enabled_i & far) != '0;
-  assign write_ready_o = state_q != Sweep && (!too_far || quiet_q) && !(lag_q && write_line == scan_line);
+  // Too far is an error only when nothing inside can make room any more.
+  assign too_far       = state_q == Run && far;
+  assign write_ready_o = state_q != Sweep && (!too_far || quiet_q);
   assign write_take    = write_valid_i && write_ready_o && state_q == Run && !too_far;
 
-  logic [LineBytes-1:0] store;
-  assign store = write_take ? write_enabled_i & fresh : '0;
-
-  // Bytes between start and front have arrived already: a copy changes their value, and sets no valid bit.
-  logic [LineBytes-1:0] below_front, set;
-  logic [WinLineW-1:0]  front_lines;  // From the line of start to the line of front, one lap at most.
-  assign front_lines = front_q[AddrW-1:LaneW] - start_q[AddrW-1:LaneW];
-  always_comb begin
-    if (lag_q || lines_ahead > front_lines) below_front = '0;
-    else if (lines_ahead == front_lines) below_front = ~({LineBytes{1'b1}} << front_q[LaneW-1:0]);
-    else below_front = '1;
-  end
-  assign set = store & ~below_front;
+  // A cycle later the bytes go to their lanes, as they go to the memory of the NIC. Start may have moved over some of them;
+  // those between start and front have arrived already: a copy changes their value, and sets no valid bit.
+  function automatic logic [LineBytes-1:0] from(input logic [WinLineW-1:0] ahead, input logic [LaneW-1:0] place);
+    from = ahead == '0 ? {LineBytes{1'b1}} << place : {LineBytes{!ahead[WinLineW-1]}};
+  endfunction
+  logic [LineBytes-1:0] late, keep, set;
+  assign late = store_valid_o ? store_enabled_o : '0;
+  assign keep = late & from(store_line_o - start_q[AddrW-1:LaneW], start_q[LaneW-1:0]);
+  assign set  = keep & from(store_line_o - front_q[AddrW-1:LaneW], front_q[LaneW-1:0]);
 
   // ---------------------------------------------------------------- Byte lanes
 
@@ -134,26 +140,26 @@ module wharf_reorder_unit #(
   logic [LineBytes-1:0]   pass;        // Bytes of that line whose valid bits are no longer needed.
   logic [8*LineBytes-1:0] field_data;
   logic [LineBytes-1:0]   field_valid;
-  logic [LaneW+LineW-1:0] field;       // The place of the length field in the buffer.
-  logic [LineBytes-1:0]   wraps;       // Lanes whose byte of the field lies in the next line.
-
-  assign field      = start_q[LaneW+LineW-1:0] + (LaneW + LineW)'(LengthOffset);
-  assign wraps      = ~({LineBytes{1'b1}} << field[LaneW-1:0]);
-  assign write_line = state_q == Sweep ? scan_line : write_line_i[LineW-1:0];
+  logic [LaneW+LineW-1:0] field_q;     // The place of the length field in the buffer: LengthOffset behind start.
+  logic [LineW-1:0]       write_line, scan_line;  // In the buffer.
+  assign write_line = state_q == Sweep ? scan_line : store_line_o[LineW-1:0];
   assign scan_line  = front_q[LaneW +: LineW];
 
   for (genvar i = 0; i < LineBytes; i++) begin : gen_lane
+    // The byte of the field in this lane lies in the next line. Only in the first lanes can that be.
+    logic wraps;
+    assign wraps = i + 1 < LengthBytes && field_q[LaneW-1:0] > LaneW'(i);
     wharf_reorder_lane #(.Lines(Lines)) lane (
       .clk_i,
       .clear_i(state_q == Sweep),
       .write_line_i(write_line),
-      .store_i(store[i]),
+      .store_i(keep[i]),
       .set_i(set[i]),
-      .data_i(write_data_i[8*i +: 8]),
+      .data_i(store_data_o[8*i +: 8]),
       .scan_line_i(scan_line),
       .pass_i(pass[i]),
       .scan_valid_o(scan_valid[i]),
-      .field_line_i(field[LaneW +: LineW] + LineW'(wraps[i])),
+      .field_line_i(field_q[LaneW +: LineW] + LineW'(wraps)),
       .field_valid_o(field_valid[i]),
       .field_data_o(field_data[8*i +: 8])
     );
@@ -161,24 +167,27 @@ module wharf_reorder_unit #(
 
   // ---------------------------------------------------------------- How far everything has arrived
 
-  // The first byte from front's place upward that is missing; LineBytes when there is none.
-  logic [LineBytes-1:0] missing;
-  logic [LaneW:0]       first_missing;
+  // From front's place upward: what is missing, and which bytes lie at or above the first one that is.
+  logic [LineBytes-1:0] missing, at_gap, first;
+  logic [LaneW-1:0]     gap;
   assign missing = ~scan_valid & ({LineBytes{1'b1}} << front_q[LaneW-1:0]);
+  assign first   = at_gap & ~(at_gap << 1);
   always_comb begin
-    first_missing = (LaneW + 1)'(LineBytes);
-    for (int unsigned i = LineBytes; i > 0; i--) begin
-      if (missing[i-1]) first_missing = (LaneW + 1)'(i - 1);
-    end
+    at_gap = missing;
+    for (int unsigned k = 1; k < LineBytes; k = 2 * k) at_gap = at_gap | (at_gap << k);
+    gap = '0;
+    for (int unsigned i = 0; i < LineBytes; i++) gap = gap | (LaneW'(i) & {LaneW{first[i]}});
   end
 
-  logic [AddrW-1:0] front_d;
+  logic [AddrW-1:0]    front_d;
+  logic [WinLineW-1:0] next_line;
+  assign next_line = front_q[AddrW-1:LaneW] + 1'b1;
   always_comb begin
-    front_d = {front_q[AddrW-1:LaneW], LaneW'(0)} + AddrW'(first_missing);
-    pass    = (missing & (~missing + 1'b1)) - 1'b1;  // Below the first missing byte; all when none is.
+    front_d = {at_gap[LineBytes-1] ? front_q[AddrW-1:LaneW] : next_line, gap};
+    pass    = ~at_gap;
     if (state_q == Sweep) begin
-      front_d = front_q + AddrW'(LineBytes);
-    end else if (lag_q) begin
+      front_d = {next_line, LaneW'(0)};
+    end else if (lag) begin
       front_d = start_q;
       pass    = start_q[AddrW-1:LaneW] == front_q[AddrW-1:LaneW] ? ~from_start : '1;
     end
@@ -188,27 +197,29 @@ module wharf_reorder_unit #(
 
   // ---------------------------------------------------------------- The oldest message
 
-  logic [AddrW-1:0]       arrived;       // Bytes from start to front.
   logic [FieldW-1:0]      field_value;
   logic [LengthBytes-1:0] field_here;
-  assign arrived = front_q - start_q;
 
+  // The lanes as they lie from byte j of the field on: no sum stands before the choice.
   for (genvar j = 0; j < LengthBytes; j++) begin : gen_field
-    logic [LaneW-1:0] lane;
-    assign lane = field[LaneW-1:0] + LaneW'(j);
-    assign field_value[8*j +: 8] = field_data[8*lane +: 8];
-    assign field_here[j] = arrived > AddrW'(LengthOffset + j) || field_valid[lane];
+    logic [8*LineBytes-1:0] data_from;
+    logic [LineBytes-1:0]   valid_from;
+    assign data_from  = (field_data >> (8 * j)) | (field_data << (8 * (LineBytes - j)));
+    assign valid_from = (field_valid >> j) | (field_valid << (LineBytes - j));
+    assign field_value[8*j +: 8] = data_from[8*field_q[LaneW-1:0] +: 8];
+    assign field_here[j] = arrived > (LenW + 1)'(LengthOffset + j) || valid_from[field_q[LaneW-1:0]];
   end
 
   logic              continued, length_known, too_short, too_long, zero, complete;
   logic [FieldW-1:0] length;
   assign continued    = Continuation != 0 && field_value[FieldW-1];
   assign length       = Continuation != 0 ? field_value & ~(FieldW'(1) << (FieldW - 1)) : field_value;
-  assign length_known = state_q == Run && !lag_q && (&field_here);
+  assign length_known = state_q == Run && !lag && (&field_here);
   assign zero         = ZeroSkips != 0 && length == '0;
   assign too_short    = !zero && 32'(length) < 32'(LengthOffset + LengthBytes);
   assign too_long     = 32'(length) > 32'(BufferBytes);
-  assign complete     = 32'(arrived) >= 32'(length);
+  // Of a length that is not too long.
+  assign complete     = arrived[LenW-1:0] >= LenW'(length);
 
   logic skip, fail, finished, release_message;
   assign skip            = length_known && zero;
@@ -216,12 +227,27 @@ module wharf_reorder_unit #(
   assign finished        = length_known && !zero && !fail && complete;
   assign release_message = finished && (!message_valid_o || message_ready_i);
 
-  logic [AddrW-1:0] end_d, start_d;
-  assign end_d = start_q + AddrW'(length);
+  // The next message starts at a multiple of the alignment, as this one does. What lies above the sum is its old value or
+  // the one behind that, so that no sum is longer than a length.
+  localparam int unsigned StepW = LenW - AlignW;
+  logic [StepW:0]         step, low_sum;
+  logic [AddrW-LenW-1:0]  high;
+  logic [AddrW-1:0]       end_d, start_d;
+  logic [LaneW+LineW-1:0] field_d;
+  assign step    = (StepW + 1)'(length[LenW-1:AlignW]) + (StepW + 1)'((length & FieldW'(Alignment - 1)) != '0);
+  assign low_sum = (StepW + 1)'(start_q[LenW-1:AlignW]) + step;
+  assign high    = low_sum[StepW] ? start_q[AddrW-1:LenW] + 1'b1 : start_q[AddrW-1:LenW];
+  assign end_d   = AddrW'({high, low_sum[StepW-1:0]}) << AlignW;
   always_comb begin
     start_d = start_q;
-    if (skip) start_d = {start_q[AddrW-1:LaneW] + 1'b1, LaneW'(0)};
-    else if (release_message) start_d = (end_d + AddrW'(Alignment - 1)) & ~(AddrW'(Alignment - 1));
+    field_d = field_q;
+    if (skip) begin
+      start_d = {start_q[AddrW-1:LaneW] + 1'b1, LaneW'(0)};
+      field_d = {start_q[LaneW +: LineW] + LineW'(LengthOffset / LineBytes + 1), LaneW'(LengthOffset)};
+    end else if (release_message) begin
+      start_d = end_d;
+      field_d = field_q + ((LaneW + LineW)'(step) << AlignW);
+    end
   end
 
   // ---------------------------------------------------------------- State
@@ -231,7 +257,7 @@ module wharf_reorder_unit #(
       state_q         <= Sweep;
       start_q         <= '0;
       front_q         <= '0;
-      lag_q           <= 1'b0;
+      field_q         <= (LaneW + LineW)'(LengthOffset);
       quiet_q         <= 1'b0;
       message_valid_o <= 1'b0;
       result_valid_o  <= 1'b0;
@@ -241,9 +267,8 @@ module wharf_reorder_unit #(
     end else begin
       front_q <= front_d;
       start_q <= start_d;
-      // Compared as distances from the old start, which is at most a buffer behind both.
-      lag_q   <= state_q == Run && AddrW'(start_d - start_q) > AddrW'(front_d - start_q);
-      quiet_q <= front_d == front_q && !skip && !finished && !write_take;
+      field_q <= field_d;
+      quiet_q <= !lag && !scan_valid[front_q[LaneW-1:0]] && !skip && !finished && !write_take && !store_valid_o;
       if (state_q == Sweep && front_q[LaneW +: LineW] == LineW'(Lines - 1)) begin
         state_q <= Run;
         front_q <= '0;
@@ -254,7 +279,7 @@ module wharf_reorder_unit #(
       end
       if (!message_valid_o || message_ready_i) message_valid_o <= finished;
       result_valid_o <= write_valid_i && write_ready_o;
-      store_valid_o  <= store != '0;
+      store_valid_o  <= write_take && is_fresh;
       if (write_valid_i && write_ready_o && too_far) too_far_o <= too_far_o + 1'b1;
     end
   end
@@ -266,11 +291,11 @@ module wharf_reorder_unit #(
       message_continued_o <= continued;
     end
     store_line_o    <= write_line_i;
-    store_enabled_o <= store;
+    store_enabled_o <= write_enabled_i & fresh;
     store_data_o    <= write_data_i;
     if (state_q == Failed) result_o <= wharf_pkg::ReorderedFailed;
     else if (too_far) result_o <= wharf_pkg::ReorderedTooFar;
-    else result_o <= store != '0 ? wharf_pkg::ReorderedTaken : wharf_pkg::ReorderedStale;
+    else result_o <= is_fresh ? wharf_pkg::ReorderedTaken : wharf_pkg::ReorderedStale;
   end
 
   assign start_o = start_q;

@@ -43,6 +43,12 @@ class WriteStimulus {
       remember(write);
       return write;
     }
+    if (late_ && random_.below(4) == 0) {
+      const LineWrite write = *late_;
+      late_.reset();
+      late_place_ = write.line * kLineBytes + ordering::first_byte(write.enabled);
+      return write;
+    }
     const std::uint64_t kind = random_.below(64);
     if (kind == 0 && may_err) return too_far(start);
     if (kind < 6 && !sent_.empty()) return sent_[random_.below(sent_.size())];  // A late copy.
@@ -120,14 +126,19 @@ class WriteStimulus {
     std::erase_if(pieces_, [&](const Piece& piece) {
       const std::uint32_t byte = piece.line * kLineBytes + ordering::first_byte(piece.enabled);
       const bool is_behind = ((byte - start) & mask()) > config_.window_bytes / 2;
-      if (is_behind) remember(filled(piece));
+      if (is_behind) {
+        late_ = filled(piece);
+        remember(*late_);
+      }
       return is_behind;
     });
-    std::erase_if(sent_, [&](const LineWrite& write) {
+    const auto is_gone = [&](const LineWrite& write) {
       const std::uint32_t behind = (start - write.line * kLineBytes) & mask();
       return behind > config_.buffer_bytes &&
              behind < config_.window_bytes - config_.buffer_bytes - kLineBytes;
-    });
+    };
+    std::erase_if(sent_, is_gone);
+    if (late_ && is_gone(*late_)) late_.reset();
   }
   LineWrite too_far(std::uint32_t start) {
     const auto distance =
@@ -203,7 +214,10 @@ class WriteStimulus {
       const std::uint32_t here = std::min(length - done, kLineBytes - byte % kLineBytes);
       const ordering::ByteMask all = ordering::byte_mask(byte % kLineBytes, here);
       const std::uint64_t how = random_.below(4);
-      const auto one = ordering::ByteMask{1} << random_.below(kLineBytes);
+      // The byte that has the place of late padding a lap later by itself: a valid bit left behind shows.
+      const std::uint32_t place = (late_place_ - byte) & (config_.buffer_bytes - 1U);
+      const auto one =
+          ordering::ByteMask{1} << (place < here ? byte % kLineBytes + place : random_.below(kLineBytes));
       const ordering::ByteMask some = how == 0 ? all & random_.next_u64() : (how == 1 ? all & one : 0);
       for (const ordering::ByteMask part : {some, all & ~some}) {
         if (part != 0)
@@ -229,6 +243,8 @@ class WriteStimulus {
   std::deque<LineWrite> sent_;
   std::optional<LineWrite> again_;  ///< Was written with other bytes,
   std::uint32_t again_in_ = 0;      ///< and is written once more after so many copies.
+  std::optional<LineWrite> late_;   ///< Padding that its message did not wait for, and that comes soon after.
+  std::uint32_t late_place_ = 0;    ///< Its first byte in the window.
   std::uint64_t messages_ = 0;
   std::uint32_t next_ = 0;  ///< Where the next message begins.
   bool broken_ = false;

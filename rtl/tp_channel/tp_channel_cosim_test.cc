@@ -99,6 +99,10 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
 
     const std::uint64_t now = dut.cycles();
     const std::uint64_t distance = (heard - una) & kMask;
+    const bool is_inside_packet = r.flit != 0;
+    // What was heard before this cycle takes effect in it.
+    const std::uint64_t covered = is_inside_packet ? 0 : r.covered;
+    const bool returns = !is_inside_packet && r.back;
     // What goes out: the flits of the packets in their order, from where the channel stands.
     const Shown shown{flit_of(dut->out_data_o.data()), dut->out_bytes_o, dut->out_last_o != 0};
     if (!rule.holds(dut->out_valid_o, out_open, shown)) found.differ(now, "an offered flit changed");
@@ -122,13 +126,12 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
     if (is_inside && distance > r.covered) r.covered = distance;
     coverage.hit_if(acks && !is_inside && distance >= 32, "acknowledgement of the past");
     coverage.hit_if(acks && !is_inside && distance < 32, "acknowledgement of what was never sent");
-    if (goes_back) r.back = true;
-    const bool is_inside_packet = r.flit != 0;
+    r.back = (r.back && !returns) || goes_back;
     coverage.hit_if(is_inside_packet && is_inside && distance > 0, "acknowledged inside a packet");
     coverage.hit_if(is_inside_packet && goes_back, "back inside a packet");
 
     const bool load = !dut->out_valid_o || out_open;
-    const bool applies = !is_inside_packet && (r.covered != 0 || r.back);
+    const bool applies = covered != 0 || returns;
     const bool may_begin = !applies && r.cursor < r.whole();
     const bool reads = load && (is_inside_packet || may_begin);
     if (dut->sends_o != (reads && !is_inside_packet)) found.differ(now, "whether a packet begins to go out");
@@ -157,13 +160,12 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
       to_come.pop_front();
     }
     if (applies) {
-      coverage.hit_if(r.covered != 0 && una + r.covered > r.cursor, "acknowledged while sent again");
-      r.window.acknowledge_before(una + r.covered, [](std::uint32_t) {});
-      r.packets.erase(r.packets.begin(), r.packets.begin() + static_cast<std::ptrdiff_t>(r.covered));
-      r.cursor = r.back ? r.window.una() : std::max(r.cursor, r.window.una());
-      coverage.hit_if(r.covered != 0 && r.packets.empty(), "everything acknowledged");
-      r.covered = 0;
-      r.back = false;
+      coverage.hit_if(covered != 0 && una + covered > r.cursor, "acknowledged while sent again");
+      r.window.acknowledge_before(una + covered, [](std::uint32_t) {});
+      r.packets.erase(r.packets.begin(), r.packets.begin() + static_cast<std::ptrdiff_t>(covered));
+      r.cursor = returns ? r.window.una() : std::max(r.cursor, r.window.una());
+      coverage.hit_if(covered != 0 && r.packets.empty(), "everything acknowledged");
+      r.covered -= covered;
     }
     dut.tick();
     dut.settle();

@@ -50,7 +50,7 @@ module wharf_tp_channel #(
   end
 
   // Flits: one write port, one synchronous read port. Where packets begin, also the one behind the last: one write port,
-  // two asynchronous read ports.
+  // an asynchronous read port.
   logic [519:0]       flits [Flits];
   logic [FlitW-1:0]   starts [2*Window];
 
@@ -70,27 +70,24 @@ module wharf_tp_channel #(
   assign completes    = in_valid_i && in_last_i;
 
   // ---------------------------------------------------------------- Acknowledgements wait for the end of a packet
+  // They are judged in the cycle in which they come, and release packets in a later one: neither path is long.
   logic               inside_q;     // Of a packet: its first flit has been read, its last one has not.
   logic [NumberW-1:0] distance;
-  logic [CountW-1:0]  covered_q, covered;  // Packets that are acknowledged and still kept.
-  logic               back_q, back, is_between, is_inside;
+  logic [NumberW-1:0] acked_q;      // Every packet before is acknowledged; those from the oldest on are still kept.
+  logic [CountW-1:0]  covered;      // How many these are.
+  logic               back_q, is_between, is_inside;
   assign distance       = ack_number_i - oldest_q;
+  assign covered        = acked_q[CountW-1:0] - oldest_q[CountW-1:0];
   assign is_inside      = distance <= NumberW'(reached_q);
   assign ack_inside_o   = ack_valid_i && is_inside;
   assign ack_refused_o  = ack_valid_i && !is_inside && !distance[NumberW-1];
-  assign ack_progress_o = ack_valid_i && is_inside && CountW'(distance) > covered_q;
-  assign covered        = ack_progress_o ? CountW'(distance) : covered_q;
+  assign ack_progress_o = ack_valid_i && is_inside && CountW'(distance) > covered;
   // A packet that is going out will be outstanding, too.
-  assign outstanding_o  = reached_q != covered || inside_q;
-  assign back           = back_q || back_valid_i;
+  assign outstanding_o  = (ack_progress_o ? CountW'(distance) != reached_q : covered != reached_q) || inside_q;
 
   // ---------------------------------------------------------------- Sending
-  logic               load, reads, ends;
-  logic [FlitW-1:0]   first_flit, read_at;
-  logic [CountW-1:0]  to_send;      // Low bits of its number.
-  assign to_send    = oldest_q[CountW-1:0] + sent_q;
-  assign first_flit = starts[to_send];
-  assign read_at    = inside_q ? read_q : first_flit;
+  // The next flit of all: packets lie one behind another, so only going back needs to look where one begins.
+  logic               load, reads, ends, returns;
   assign load       = !out_valid_o || out_ready_i;
   assign is_between = !inside_q;
 
@@ -99,17 +96,16 @@ module wharf_tp_channel #(
   logic               lasts [Flits];
   // While acknowledgements are applied no packet begins.
   logic               applies;
-  assign applies = is_between && (covered != '0 || back);
+  assign applies = is_between && (covered != '0 || back_q);
   assign reads   = load && (inside_q || (!applies && sent_q != whole_q));
-  assign ends    = reads && lasts[read_at];
+  assign ends    = reads && lasts[read_q];
   assign sends_o = reads && !inside_q;
+  assign returns = applies && (back_q || sent_q < covered);
 
   logic [FlitW-1:0] new_tail;
-  logic [NumberW-1:0] new_oldest;
-  assign new_oldest = oldest_q + NumberW'(covered);
   always_ff @(posedge clk_i) begin
     if (in_valid_i) flits[write_q] <= {in_last_i, in_bytes_i, in_data_i};
-    if (reads) {out_last_o, out_bytes_o, out_data_o} <= flits[read_at];
+    if (reads) {out_last_o, out_bytes_o, out_data_o} <= flits[read_q];
   end
   logic [CountW-1:0] next_whole;
   assign next_whole = oldest_q[CountW-1:0] + whole_q + 1'b1;
@@ -118,7 +114,7 @@ module wharf_tp_channel #(
     if (rst_i) starts[0] <= '0;
     else if (completes) starts[next_whole] <= write_q + 1'b1;
   end
-  assign new_tail = starts[new_oldest[CountW-1:0]];
+  assign new_tail = starts[acked_q[CountW-1:0]];
 
   logic [CountW-1:0] released, reached_now, sent_now;
   logic [FlitW-1:0]  freed;
@@ -137,25 +133,28 @@ module wharf_tp_channel #(
       reached_q   <= '0;
       sent_q      <= '0;
       write_q     <= '0;
+      read_q      <= '0;
       tail_q      <= '0;
       budget_q    <= (FlitW + 1)'(Flits - 1);
-      covered_q   <= '0;
+      acked_q     <= '0;
       back_q      <= 1'b0;
       inside_q    <= 1'b0;
       out_valid_o <= 1'b0;
       size_q      <= '0;
     end else begin
-      covered_q <= applies ? '0 : covered;
-      back_q    <= applies ? 1'b0 : back;
+      if (ack_progress_o) acked_q <= ack_number_i;
+      back_q  <= back_valid_i || (back_q && !applies);
       if (applies) begin
-        oldest_q <= new_oldest;
+        oldest_q <= acked_q;
         tail_q   <= new_tail;
       end
       held_q    <= held_q + CountW'(takes_number) - released;
       whole_q   <= whole_q + CountW'(completes) - released;
       reached_q <= reached_now - released;
-      if (applies) sent_q <= back || sent_q < covered ? '0 : sent_q - covered;
+      if (applies) sent_q <= returns ? '0 : sent_q - covered;
       else sent_q <= sent_now;
+      if (returns) read_q <= new_tail;
+      else if (reads) read_q <= read_q + 1'b1;
       if (in_valid_i) begin
         write_q <= write_q + 1'b1;
         size_q  <= in_last_i ? '0 : size_q + 1'b1;
@@ -168,6 +167,5 @@ module wharf_tp_channel #(
   end
   always_ff @(posedge clk_i) begin
     if (in_valid_i) lasts[write_q] <= in_last_i;
-    if (reads) read_q <= read_at + 1'b1;
   end
 endmodule
