@@ -125,24 +125,34 @@ package wharf_pkg;
 
   // What a NIC is asked for in a doorbell.
   typedef struct packed {
-    logic [1:0]   operation;       // Operation*
+    logic [3:0]   operation;       // Operation*
     logic         is_inline;       // Of a Write of up to 16 bytes: they are in `data`.
     logic [63:0]  remote_address;
     logic [19:0]  token_id;
     logic [31:0]  token_value;
-    logic [31:0]  length;          // Bytes; of a fetch-add, 8.
+    logic [31:0]  length;          // Bytes; of an atomic, 8.
     logic [63:0]  local_address;   // Where the data comes from, or the result goes to.
-    logic [127:0] data;            // From the highest byte on: inline data, or the operand of 8 bytes, big-endian.
+    logic [127:0] data;            // From the highest byte on: inline data, or operands of 8 bytes, big-endian: of
+                                   // compare-and-swap the new value, and what it compares.
     logic [31:0]  tag;             // Comes back in the completion.
   } nic_request_t;
 
-  parameter logic [1:0] OperationWrite    = 2'd0;
-  parameter logic [1:0] OperationRead     = 2'd1;
-  parameter logic [1:0] OperationFetchAdd = 2'd2;
+  // The low bits of the opcodes, TaOpcode of src/wire/ub_opcode.h.
+  parameter logic [3:0] OperationWrite       = 4'd3;
+  parameter logic [3:0] OperationRead        = 4'd6;
+  parameter logic [3:0] OperationCompareSwap = 4'd7;   // The first atomic,
+  parameter logic [3:0] OperationSwap        = 4'd8;
+  parameter logic [3:0] OperationAtomicStore = 4'd9;
+  parameter logic [3:0] OperationAtomicLoad  = 4'd10;
+  parameter logic [3:0] OperationFetchAdd    = 4'd11;
+  parameter logic [3:0] OperationFetchSub    = 4'd12;
+  parameter logic [3:0] OperationFetchAnd    = 4'd13;
+  parameter logic [3:0] OperationFetchOr     = 4'd14;
+  parameter logic [3:0] OperationFetchXor    = 4'd15;  // and the last.
 
   // What the NIC keeps of a request until its response comes.
   typedef struct packed {
-    logic [1:0]  operation;
+    logic [3:0]  operation;
     logic [31:0] length;
     logic [63:0] local_address;
     logic [31:0] tag;
@@ -203,7 +213,6 @@ package wharf_pkg;
   // src/wire/ub_opcode.h.
   parameter logic [7:0] TaWrite          = 8'h03;
   parameter logic [7:0] TaRead           = 8'h06;
-  parameter logic [7:0] TaFetchAdd       = 8'h0b;
   parameter logic [7:0] TaAcknowledge    = 8'h11;
   parameter logic [7:0] TaReadResponse   = 8'h12;
   parameter logic [7:0] TaAtomicResponse = 8'h13;
@@ -227,7 +236,7 @@ package wharf_pkg;
     logic [31:0] tag;
     logic [19:0] jetty;
     logic [7:0]  status;           // Completion*
-    logic [1:0]  operation;
+    logic [3:0]  operation;
     logic [31:0] length;           // Bytes moved.
   } nic_completion_t;
 
@@ -258,8 +267,8 @@ package wharf_pkg;
   } nic_counters_t;
 
   // Bits of these structures, for elements that only carry them (Yosys does not ask a type for its bits).
-  parameter int unsigned NicRequestW     = 375;
-  parameter int unsigned NicTransactionW = 130;
+  parameter int unsigned NicRequestW     = 377;
+  parameter int unsigned NicTransactionW = 132;
   parameter int unsigned NicCounterCount = 13;
   parameter int unsigned UbJobW          = 396;
   parameter int unsigned UbSegmentW      = 148;

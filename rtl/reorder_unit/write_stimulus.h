@@ -216,8 +216,8 @@ class WriteStimulus {
       const std::uint64_t how = random_.below(4);
       // The byte that has the place of late padding a lap later by itself: a valid bit left behind shows.
       const std::uint32_t place = (late_place_ - byte) & (config_.buffer_bytes - 1U);
-      const auto one =
-          ordering::ByteMask{1} << (place < here ? byte % kLineBytes + place : random_.below(kLineBytes));
+      const auto one = ordering::ByteMask{1}
+                       << (place < here ? byte % kLineBytes + place : random_.below(kLineBytes));
       const ordering::ByteMask some = how == 0 ? all & random_.next_u64() : (how == 1 ? all & one : 0);
       for (const ordering::ByteMask part : {some, all & ~some}) {
         if (part != 0)

@@ -19,8 +19,13 @@
 #include "rtl/cosim/packed.h"
 #include "rtl/cosim/stall.h"
 #include "rtl/ub_nic/nic_memory.h"
+#include "verbs/atomic_value.h"
+#include "verbs/verb.h"
+#include "wire/ub_opcode.h"
 
 namespace wharf::rtl {
+
+using wire::TaOpcode;
 
 /// Sizes of the instance that is tested, and where things stand in the memory of each side.
 struct NicPlan {
@@ -39,8 +44,6 @@ struct NicPlan {
   }
 };
 
-enum class NicOperation : std::uint8_t { kWrite, kRead, kFetchAdd };
-
 class NicHost {
  public:
   NicHost(NicMemory& own, NicMemory& remote, RandomStream random, Findings& found)
@@ -51,7 +54,6 @@ class NicHost {
     open_.clear();
     slots_.fill(false);
     offered_.reset();
-    adds_.clear();
     next_completion_ = 0;
     phase_ = true;
     for (std::byte& byte : own_.bytes()) byte = static_cast<std::byte>(random_.below(256));
@@ -68,8 +70,8 @@ class NicHost {
     nic.doorbell_valid_i = offered_.has_value();
     if (!offered_) return;
     nic.doorbell_jetty_i = offered_->jetty;
-    Packed<375> bits;
-    bits.put(static_cast<std::uint64_t>(offered_->operation), 2);
+    Packed<377> bits;
+    bits.put(static_cast<std::uint64_t>(offered_->operation), 4);
     bits.put(offered_->is_inline, 1);
     bits.put(NicMemory::kBase + offered_->remote, 64);
     bits.put(offered_->token, 20);
@@ -77,8 +79,9 @@ class NicHost {
     bits.put(offered_->length, 32);
     bits.put(NicMemory::kBase + offered_->local, 64);
     std::array<std::byte, 16> data{};
-    if (offered_->operation == NicOperation::kFetchAdd) {
+    if (wire::is_atomic(offered_->operation)) {
       store_be64(data.data(), offered_->operand);
+      store_be64(data.data() + 8, offered_->compare);
     } else {
       for (std::byte& byte : data) byte = std::byte{0xee};  // Beyond the length: must not travel.
       if (offered_->is_inline)
@@ -114,7 +117,6 @@ class NicHost {
 
   /// When nothing is under way: every byte of the remote memory that this side may have written.
   void compare(std::uint64_t now) {
-    fold_adds(now);
     for (const auto& [at, size] :
          {std::pair{NicPlan::kCounters, 0x2000U}, std::pair{NicPlan::kTarget, 0x4000U}}) {
       const std::byte* const is = remote_.at(NicMemory::kBase + at);
@@ -128,17 +130,20 @@ class NicHost {
 
  private:
   struct Posted {
-    NicOperation operation = NicOperation::kWrite;
+    TaOpcode operation = TaOpcode::kWrite;
     std::uint32_t jetty = 0, slot = 0, tag = 0, length = 0;
     std::uint32_t remote = 0, local = 0;  ///< Offsets in the memories.
     std::uint32_t token = 0, token_value = 0;
-    std::uint64_t operand = 0;
+    std::uint64_t operand = 0, compare = 0;
     bool is_inline = false;
     bool is_wrong = false;    ///< Not to be taken.
     std::uint8_t status = 0;  ///< How it must end.
   };
   std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(random_.below(limit)); }
   bool& slot_of(const Posted& posted) { return slots_[posted.jetty * NicPlan::kSlots + posted.slot]; }
+  TaOpcode any_atomic() {
+    return static_cast<TaOpcode>(static_cast<std::uint32_t>(TaOpcode::kAtomicCompareSwap) + below(9));
+  }
   void release(const Posted& posted) {
     if (!posted.is_wrong) slot_of(posted) = false;
   }
@@ -152,8 +157,8 @@ class NicHost {
       if (random_.below(2) == 0) {
         posted.jetty = NicPlan::kJetties + below(1000);
       } else {
-        posted.operation = NicOperation::kFetchAdd;
-        posted.length = 4;
+        posted.operation = any_atomic();
+        posted.length = random_.below(2) == 0 ? 4 : 16;
       }
       return posted;
     }
@@ -162,19 +167,23 @@ class NicHost {
     slot_of(posted) = true;
     const std::uint32_t at = NicPlan::slot(posted.jetty, posted.slot);
     const std::uint32_t offset = below(64);
-    posted.operation = static_cast<NicOperation>(below(3));
+    constexpr std::array kOperations{TaOpcode::kWrite, TaOpcode::kRead};
+    const std::uint32_t choice = below(3);
+    posted.operation = choice < 2 ? kOperations[choice] : any_atomic();
     posted.length = random_.below(16) == 0 ? 0 : random_.below(2) == 0 ? below(64) : below(448);
     posted.local = NicPlan::kLocal + at + below(64);
     posted.remote = NicPlan::kTarget + at + offset;
     posted.token = 2;
-    if (posted.operation == NicOperation::kRead) {
+    if (posted.operation == TaOpcode::kRead) {
       posted.token = 1;
       posted.remote = NicPlan::kConstant + below(NicPlan::kConstantBytes - 448);
-    } else if (posted.operation == NicOperation::kFetchAdd) {
+    } else if (wire::is_atomic(posted.operation)) {
       posted.token = 0;
       posted.length = 8;
       posted.remote = NicPlan::kCounters + 8 * below(8);
-      posted.operand = 1 + random_.below(1ULL << 40U);
+      posted.operand = random_.next_u64();
+      // What is there now, if nothing comes between.
+      posted.compare = random_.below(4) == 0 ? random_.next_u64() : load_le64(&expected_[posted.remote]);
     } else if (random_.below(2) == 0) {
       posted.is_inline = true;
       posted.length = below(17);
@@ -199,14 +208,14 @@ class NicHost {
         break;
       case 2:  // Ends a byte behind its segment, or begins before it.
         posted.remote = posted.token == 1 ? NicPlan::kConstant - 8 : posted.token == 2 ? 0x5ff8 : 64;
-        posted.length = posted.operation == NicOperation::kFetchAdd ? 8 : 9;
+        posted.length = wire::is_atomic(posted.operation) ? 8 : 9;
         break;
       case 3:
-        if (posted.operation == NicOperation::kFetchAdd) {
+        if (wire::is_atomic(posted.operation)) {
           posted.remote += 1 + below(7);
           if (posted.remote + 8 > 64) posted.remote = 1;
         } else {  // Of the wrong right.
-          posted.operation = NicOperation::kWrite;
+          posted.operation = TaOpcode::kWrite;
           posted.token = 1;
           posted.token_value = NicPlan::kToken + 1;
           posted.remote = NicPlan::kConstant;
@@ -246,49 +255,39 @@ class NicHost {
   }
 
   void finish(const Posted& posted) {
-    static constexpr std::array kNames{"write", "read", "fetch-add"};
     Coverage& coverage = found_.coverage;
     if (posted.status != 0) return coverage.hit("refused");
-    coverage.hit(kNames[static_cast<std::size_t>(posted.operation)]);
+    coverage.hit(wire::ta_opcode_name(posted.operation));
     coverage.hit_if(posted.length > 128, "several packets");
     coverage.hit_if(posted.length == 0, "no bytes");
     coverage.hit_if(posted.is_inline, "inline");
     std::byte* const local = own_.at(NicMemory::kBase + posted.local);
     const std::byte* const remote = remote_.at(NicMemory::kBase + posted.remote);
-    switch (posted.operation) {
-      case NicOperation::kWrite:
-        std::memcpy(&expected_[posted.remote], local, posted.length);
-        if (const auto [here, there] = std::mismatch(local, local + posted.length, remote);
-            here != local + posted.length) {
-          found_.differ(0, "byte " + std::to_string(here - local) + " of " + std::to_string(posted.length) +
-                               (posted.is_inline ? " inline" : "") + " that a Write has written");
-        }
-        break;
-      case NicOperation::kRead:
-        if (std::memcmp(remote, local, posted.length) != 0) found_.differ(0, "what a Read has read");
-        break;
-      case NicOperation::kFetchAdd:
-        adds_[posted.remote].emplace(load_le64(local), posted.operand);
-        break;
+    if (wire::is_atomic(posted.operation)) return execute(posted, load_le64(local));
+    if (posted.operation == TaOpcode::kRead) {
+      if (std::memcmp(remote, local, posted.length) != 0) found_.differ(0, "what a Read has read");
+      return;
+    }
+    std::memcpy(&expected_[posted.remote], local, posted.length);
+    if (const auto [here, there] = std::mismatch(local, local + posted.length, remote);
+        here != local + posted.length) {
+      found_.differ(0, "byte " + std::to_string(here - local) + " of " + std::to_string(posted.length) +
+                           (posted.is_inline ? " inline" : "") + " that a Write has written");
     }
   }
 
-  /// Every addition happened once: their old values form one chain.
-  void fold_adds(std::uint64_t now) {
-    for (auto& [at, chain] : adds_) {
-      std::uint64_t value = load_le64(&expected_[at]);
-      while (!chain.empty()) {
-        const auto link = chain.find(value);
-        if (link == chain.end()) {
-          found_.differ(now, "an addition twice, or lost");
-          break;
-        }
-        value += link->second;
-        chain.erase(link);
-      }
-      store_le64(&expected_[at], value);
-    }
-    adds_.clear();
+  /// An atomic that found `old`. Requests of one channel are executed in their order, and answered in it: so
+  /// each finds what the one before has left.
+  void execute(const Posted& posted, std::uint64_t old) {
+    const std::uint64_t value = load_le64(&expected_[posted.remote]);
+    if (old != value)
+      return static_cast<void>(found_.differ(0, "an atomic twice, lost, or out of its order"));
+    const auto step = static_cast<int>(posted.operation) - static_cast<int>(TaOpcode::kAtomicCompareSwap);
+    const auto verb = static_cast<verbs::Verb>(static_cast<int>(verbs::Verb::kCompareSwap) + step);
+    const bool is_compare = posted.operation == TaOpcode::kAtomicCompareSwap;
+    found_.coverage.hit_if(is_compare && value == posted.compare, "comparison that matches");
+    found_.coverage.hit_if(is_compare && value != posted.compare, "comparison that does not match");
+    store_le64(&expected_[posted.remote], verbs::atomic_value(verb, value, posted.operand, posted.compare));
   }
 
   NicMemory& own_;
@@ -299,8 +298,6 @@ class NicHost {
   std::vector<std::byte> expected_;
   std::optional<Posted> offered_;
   std::map<std::uint32_t, Posted> open_;  ///< By tag.
-  std::map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>>
-      adds_;  ///< By counter: old value to operand.
   std::array<bool, NicPlan::kJetties * NicPlan::kSlots> slots_{};
   std::uint32_t tags_ = 0;
   std::uint32_t next_completion_ = 0;

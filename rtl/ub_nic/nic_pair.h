@@ -68,10 +68,15 @@ class NicPair {
                NicHost(memories_[1], memories_[0], random.substream(4), found)},
         wires_{NicWire(random.substream(5)), NicWire(random.substream(6))} {
     if constexpr (requires { first->planted_i; }) second_->planted_i = first->planted_i;
+    for (std::uint32_t opcode = 0; opcode < 0x10; ++opcode) {
+      const auto operation = static_cast<TaOpcode>(opcode);
+      if (operation == TaOpcode::kWrite || operation == TaOpcode::kRead || wire::is_atomic(operation))
+        found.coverage.require(std::string(wire::ta_opcode_name(operation)));
+    }
     for (const char* name :
-         {"write", "read", "fetch-add", "refused", "several packets", "no bytes", "inline", "queue full",
-          "doorbell of no jetty, or of no request", "lost", "doubled", "spoiled", "late", "went back",
-          "duplicate", "ahead", "foreign", "reset under way"})
+         {"comparison that matches", "comparison that does not match", "refused", "several packets",
+          "no bytes", "inline", "queue full", "doorbell of no jetty, or of no request", "lost", "doubled",
+          "spoiled", "late", "went back", "duplicate", "ahead", "foreign", "reset under way"})
       found.coverage.require(name);
   }
 

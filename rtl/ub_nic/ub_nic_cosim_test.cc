@@ -53,8 +53,8 @@ void set_up(Full& nic) {
 std::array<std::uint32_t, 6> cold_path(Full& nic, std::uint32_t jetty) {
   nic->doorbell_valid_i = 1;
   nic->doorbell_jetty_i = jetty;
-  Packed<375> bits;
-  bits.put(0, 2);
+  Packed<377> bits;
+  bits.put(static_cast<std::uint64_t>(TaOpcode::kWrite), 4);
   bits.put(1, 1);
   bits.put(NicMemory::kBase, 64);
   bits.put(0, 20);

@@ -42,7 +42,7 @@ module wharf_completion_writer #(
   assign entry = {in_i.tag[7:0], in_i.tag[15:8], in_i.tag[23:16], in_i.tag[31:24],
                   in_i.jetty[7:0], in_i.jetty[15:8], 4'd0, in_i.jetty[19:16], 8'd0,
                   in_i.length[7:0], in_i.length[15:8], in_i.length[23:16], in_i.length[31:24],
-                  in_i.status, 6'd0, in_i.operation, 8'd0, 7'd0, phase_q};
+                  in_i.status, 4'd0, in_i.operation, 8'd0, 7'd0, phase_q};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin

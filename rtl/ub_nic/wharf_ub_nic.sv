@@ -76,10 +76,11 @@ module wharf_ub_nic #(
   logic is_request, table_ready, table_refused;
   always_comb begin
     unique case (doorbell_i.operation)
-      wharf_pkg::OperationWrite:    is_request = !doorbell_i.is_inline || doorbell_i.length <= 32'd16;
-      wharf_pkg::OperationRead:     is_request = !doorbell_i.is_inline;
-      wharf_pkg::OperationFetchAdd: is_request = !doorbell_i.is_inline && doorbell_i.length == 32'd8;
-      default:                      is_request = 1'b0;
+      wharf_pkg::OperationWrite: is_request = !doorbell_i.is_inline || doorbell_i.length <= 32'd16;
+      wharf_pkg::OperationRead:  is_request = !doorbell_i.is_inline;
+      // Atomics; others are none.
+      default: is_request = doorbell_i.operation >= wharf_pkg::OperationCompareSwap && !doorbell_i.is_inline &&
+                            doorbell_i.length == 32'd8;
     endcase
   end
   assign doorbell_ready_o   = table_ready;
@@ -140,14 +141,8 @@ module wharf_ub_nic #(
     request_job.address        = request.local_address;
     request_job.data           = inline_data;
     request_job.is_inline      = request.is_inline;
-    unique case (request.operation)
-      wharf_pkg::OperationRead:     request_job.opcode = wharf_pkg::TaRead;
-      wharf_pkg::OperationFetchAdd: request_job.opcode = wharf_pkg::TaFetchAdd;
-      default: begin
-        request_job.opcode   = wharf_pkg::TaWrite;
-        request_job.has_data = 1'b1;
-      end
-    endcase
+    request_job.opcode         = {4'd0, request.operation};
+    request_job.has_data       = request.operation == wharf_pkg::OperationWrite;
   end
 
   logic response_valid, response_room, queued_valid, queued_ready, job_valid, job_ready, job_source;

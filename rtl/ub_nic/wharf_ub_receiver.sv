@@ -119,10 +119,10 @@ module wharf_ub_receiver #(
   assign ack_back_o   = is_nak;
 
   // ---------------------------------------------------------------- Requests
-  logic       is_write, is_read, is_add;
-  assign is_write = h.opcode == wharf_pkg::TaWrite;
-  assign is_read  = h.opcode == wharf_pkg::TaRead;
-  assign is_add   = h.opcode == wharf_pkg::TaFetchAdd;
+  logic       is_write, is_read, is_atomic;
+  assign is_write  = h.opcode == wharf_pkg::TaWrite;
+  assign is_read   = h.opcode == wharf_pkg::TaRead;
+  assign is_atomic = h.opcode >= {4'd0, wharf_pkg::OperationCompareSwap} && h.opcode[7:4] == '0;
   assign ask_valid_o = takes && is_request;
   assign ask_right_o = is_write ? wharf_pkg::RightWrite : (is_read ? wharf_pkg::RightRead : wharf_pkg::RightAtomic);
 
@@ -131,27 +131,32 @@ module wharf_ub_receiver #(
   logic [4:0] failed_info_q, info;
   always_comb begin
     info = wharf_pkg::InfoNone;
-    if (!is_write && !is_read && !is_add) info = wharf_pkg::InfoUnsupportedOpcode;
+    if (!is_write && !is_read && !is_atomic) info = wharf_pkg::InfoUnsupportedOpcode;
     else if (answer_i != wharf_pkg::GrantGranted) info = wharf_pkg::InfoAccess;
-    else if (is_add && h.address[2:0] != '0) info = wharf_pkg::InfoAccess;
+    else if (is_atomic && h.address[2:0] != '0) info = wharf_pkg::InfoAccess;
     else if (is_write && h.length != 32'(read_length_i)) info = wharf_pkg::InfoLength;
-    else if (is_add && h.length != 32'd8) info = wharf_pkg::InfoLength;
+    else if (is_atomic && h.length != 32'd8) info = wharf_pkg::InfoLength;
     else if (!is_write && !h.last) info = wharf_pkg::InfoLength;
   end
 
-  // The sum: operands are big-endian on the wire, little-endian in memory.
-  logic [63:0] old_bytes, old_q, sum_bytes, sum;
+  // Operands are big-endian on the wire, little-endian in memory. What changes nothing is not written.
+  logic [63:0] old_bytes, old, old_q, new_bytes, new_value;
+  logic        changes;
   assign old_bytes = line_answer_i[{~h.address[5:3], 6'd0} +: 64];
-  assign sum       = old_q + h.block[255:192];
   for (genvar i = 0; i < 8; i++) begin : gen_swap
-    assign sum_bytes[8*i +: 8] = sum[63-8*i -: 8];
+    assign old[8*i +: 8]       = old_bytes[63-8*i -: 8];
+    assign new_bytes[8*i +: 8] = new_value[63-8*i -: 8];
   end
-  assign line_valid_o = state_q == AtomicRead || state_q == AtomicWrite;
+  wharf_atomic_unit atomic_unit (
+    .clk_i, .valid_i(line_answer_valid_i), .operation_i(h.opcode[3:0]), .old_i(old), .operand_i(h.block[255:192]),
+    .compare_i(h.block[191:128]), .writes_o(changes), .value_o(new_value)
+  );
+  assign line_valid_o = state_q == AtomicRead || (state_q == AtomicWrite && changes);
   always_comb begin
     line_o.is_write = state_q == AtomicWrite;
     line_o.tag      = 1'b1;
     line_o.line     = h.address[63:6];
-    line_o.data     = {8{sum_bytes}};
+    line_o.data     = {8{new_bytes}};
     line_o.enable   = {8'hff, 56'd0} >> {h.address[5:3], 3'd0};
   end
 
@@ -171,7 +176,7 @@ module wharf_ub_receiver #(
       job_o.opcode   = wharf_pkg::TaReadResponse;
       job_o.has_data = 1'b1;
       job_o.length   = h.length;
-    end else if (is_add) begin
+    end else if (is_atomic) begin
       job_o.opcode    = wharf_pkg::TaAtomicResponse;
       job_o.has_data  = 1'b1;
       job_o.is_inline = 1'b1;
@@ -188,9 +193,9 @@ module wharf_ub_receiver #(
   assign got          = got_q + 32'(read_length_i);
   always_comb begin
     unique case (found_i.operation)
-      wharf_pkg::OperationRead:     answers = h.opcode == wharf_pkg::TaReadResponse;
-      wharf_pkg::OperationFetchAdd: answers = h.opcode == wharf_pkg::TaAtomicResponse && h.last;
-      default:                      answers = h.opcode == wharf_pkg::TaAcknowledge && h.last;
+      wharf_pkg::OperationRead:  answers = h.opcode == wharf_pkg::TaReadResponse;
+      wharf_pkg::OperationWrite: answers = h.opcode == wharf_pkg::TaAcknowledge && h.last;
+      default:                   answers = h.opcode == wharf_pkg::TaAtomicResponse && h.last;
     endcase
     outcome = outcome_q;
     if (outcome_q == wharf_pkg::CompletionSuccess) begin
@@ -223,7 +228,7 @@ module wharf_ub_receiver #(
   // ---------------------------------------------------------------- Memory and frame
   assign write_valid_o   = state_q == Place && take_ready_i;
   assign write_address_o = is_request ? h.address : found_q.local_address + 64'(got_q);
-  assign write_swaps_o   = !is_request && found_q.operation == wharf_pkg::OperationFetchAdd;
+  assign write_swaps_o   = !is_request && found_q.operation >= wharf_pkg::OperationCompareSwap;
   assign take_start_o    = read_start_i;
   assign take_length_o   = read_length_i;
   assign take_data_o     = state_q == Place;
@@ -259,7 +264,8 @@ module wharf_ub_receiver #(
         Writing: if (written_i) state_q <= !h.last ? Idle : (is_request ? Reply : Complete);
         AtomicRead: if (line_ready_i) state_q <= AtomicWait;
         AtomicWait: if (line_answer_valid_i) state_q <= AtomicWrite;
-        AtomicWrite: if (line_ready_i) state_q <= AtomicEnd;
+        AtomicWrite: if (!changes) state_q <= Reply;
+                     else if (line_ready_i) state_q <= AtomicEnd;
         AtomicEnd: if (written_i) state_q <= Reply;
         Reply: state_q <= placed_q ? Idle : Leave;
         Complete: if (completion_ready_i) state_q <= placed_q ? Idle : Leave;
@@ -317,9 +323,7 @@ module wharf_ub_receiver #(
     else if (state_q == Place) placed_q <= 1'b1;
     if (state_q == Check && answer_valid_i && !failed_q) failed_info_q <= info;
     if (state_q == Find && found_valid_i) found_q <= found_i;
-    if (line_answer_valid_i) begin
-      for (int unsigned i = 0; i < 8; i++) old_q[8*i +: 8] <= old_bytes[63-8*i -: 8];
-    end
+    if (line_answer_valid_i) old_q <= old;
     if (looks && is_data) due_tpmsn_o <= h.tpmsn;
   end
   logic unused;
