@@ -14,6 +14,21 @@ foreach(folder IN ITEMS profiles scenarios studies traces)
 endforeach()
 install(DIRECTORY tests/litmus/ DESTINATION ${WHARF_DATA_FOLDER}/litmus COMPONENT program
   FILES_MATCHING PATTERN "*.litmus")
+# Wireshark's dissectors are data too. A link leads to them from where Debian's Wireshark looks (`tshark -G folders`).
+install(DIRECTORY src/wire/wireshark/ DESTINATION ${WHARF_DATA_FOLDER}/wireshark COMPONENT program
+  FILES_MATCHING PATTERN "*.lua")
+if(CMAKE_LIBRARY_ARCHITECTURE)
+  set(plugins lib/${CMAKE_LIBRARY_ARCHITECTURE}/wireshark/plugins)
+  file(RELATIVE_PATH dissectors /p/${plugins} /p/${WHARF_DATA_FOLDER}/wireshark)
+  install(CODE "
+    set(root \"\${CMAKE_INSTALL_PREFIX}\")
+    cmake_path(ABSOLUTE_PATH root)
+    set(folder \"\$ENV{DESTDIR}\${root}/${plugins}\")
+    file(MAKE_DIRECTORY \${folder})
+    file(CREATE_LINK ${dissectors} \${folder}/wharf SYMBOLIC)
+    message(STATUS \"Installing: \${folder}/wharf\")
+  " COMPONENT program)
+endif()
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program RENAME copyright)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)

@@ -11,18 +11,6 @@
 namespace wharf::cli {
 namespace {
 
-std::string_view text_of(wire::IcrcState state) {
-  switch (state) {
-    case wire::IcrcState::kAbsent:
-      return "absent";
-    case wire::IcrcState::kGood:
-      return "good";
-    case wire::IcrcState::kBad:
-      return "bad";
-  }
-  WHARF_UNREACHABLE();
-}
-
 /// What was counted over a file.
 struct Tally {
   std::uint64_t frames = 0;
@@ -136,7 +124,7 @@ class DissectCommand : public Command {
             {"destination", dissection.destination},
             {"summary", dissection.summary},
             {"status", std::string(wire::dissection_status(dissection))},
-            {"icrc", text_of(dissection.icrc)},
+            {"icrc", std::string(wire::icrc_state_text(dissection.icrc))},
             {"reencodes", dissection.reencodes},
             {"fields", fields}};
   }

@@ -5,23 +5,7 @@
 
 namespace wharf::python {
 
-namespace {
-
 namespace py = pybind11;
-
-const char* text_of(wire::IcrcState state) {
-  switch (state) {
-    case wire::IcrcState::kAbsent:
-      return "absent";
-    case wire::IcrcState::kGood:
-      return "good";
-    case wire::IcrcState::kBad:
-      return "bad";
-  }
-  WHARF_UNREACHABLE();
-}
-
-}  // namespace
 
 Result<py::object> Frames::next() {
   wire::CapturedFrame frame;
@@ -49,7 +33,7 @@ Result<py::object> Frames::next() {
   found["destination"] = dissection.destination;
   found["summary"] = dissection.summary;
   found["status"] = std::string(wire::dissection_status(dissection));
-  found["icrc"] = text_of(dissection.icrc);
+  found["icrc"] = std::string(wire::icrc_state_text(dissection.icrc));
   found["reencodes"] = dissection.reencodes;
   found["fields"] = std::move(fields);
   return py::object(std::move(found));

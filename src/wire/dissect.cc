@@ -224,6 +224,18 @@ std::string_view dissection_status(const Dissection& dissection) {
                                                   : drop_reason_text(dissection.reason);
 }
 
+std::string_view icrc_state_text(IcrcState state) {
+  switch (state) {
+    case IcrcState::kAbsent:
+      return "absent";
+    case IcrcState::kGood:
+      return "good";
+    case IcrcState::kBad:
+      return "bad";
+  }
+  return "unknown";
+}
+
 std::string dissection_text(const Dissection& dissection) {
   std::string text;
   for (const DissectLine& line : dissection.lines)

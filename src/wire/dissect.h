@@ -48,6 +48,9 @@ Dissection dissect(std::span<const std::byte> frame, LinkType link);
 /// Why it was refused, or "not dropped", as one phrase.
 std::string_view dissection_status(const Dissection& dissection);
 
+/// "absent", "good" or "bad".
+std::string_view icrc_state_text(IcrcState state);
+
 /// The lines as indented text, one per line, with offsets.
 std::string dissection_text(const Dissection& dissection);
 

@@ -19,6 +19,12 @@ std::string id_text(PcieId id) {
   return fmt::format("{:02x}:{:02x}.{}", id >> 8U, (id >> 3U) & 31U, id & 7U);
 }
 
+/// "SC (0)".
+template <typename Enumerator>
+std::string named(std::string_view name, Enumerator number) {
+  return fmt::format("{} ({})", name, static_cast<unsigned>(number));
+}
+
 std::string enables_text(unsigned enables) { return fmt::format("{:04b}", enables); }
 
 std::string_view order_text(TlpOrder order) {
@@ -143,7 +149,8 @@ class TlpDissector {
     flag("EP", tlp_.poisoned, 2);
     flag("RO", tlp_.relaxed_ordering, 2);
     flag("NS", tlp_.no_snoop, 2);
-    if (is_tlp_memory(tlp_.type)) field("AT", std::string(tlp_address_type_name(tlp_.address_type)), 2, 1);
+    if (is_tlp_memory(tlp_.type))
+      field("AT", named(tlp_address_type_name(tlp_.address_type), tlp_.address_type), 2, 1);
     if (tlp_has_length(tlp_.type)) field("Length", fmt::format("{}", tlp_.dwords), 2, 2);
     if (!has_ordering_label(tlp_.type)) return;
     const auto today = ordering_label(tlp_, TlpOrderingForm::kToday);
@@ -182,7 +189,7 @@ class TlpDissector {
     dissection_.source = id_text(tlp_.completer);
     dissection_.destination = id_text(tlp_.requester);
     field("completer", id_text(tlp_.completer), 4, 2);
-    field("status", std::string(tlp_status_name(tlp_.status)), 6, 1);
+    field("status", named(tlp_status_name(tlp_.status), tlp_.status), 6, 1);
     flag("BCM", tlp_.byte_count_modified, 6);
     field("byte count", fmt::format("{}", tlp_.byte_count), 6, 2);
     field("requester", id_text(tlp_.requester), 8, 2);
@@ -200,7 +207,7 @@ class TlpDissector {
     const bool by_id = tlp_.routing == TlpRouting::kById;
     dissection_.destination = by_id ? id_text(static_cast<PcieId>(tlp_.message >> 48U))
                                     : std::string(tlp_routing_name(tlp_.routing));
-    field("routing", std::string(tlp_routing_name(tlp_.routing)), 0, 1);
+    field("routing", named(tlp_routing_name(tlp_.routing), tlp_.routing), 0, 1);
     field("requester", id_text(tlp_.requester), 4, 2);
     field("tag", fmt::format("{}", tlp_.tag), 6, 1);
     field("message code", fmt::format("{} ({:#04x})", name, tlp_.message_code), 7, 1);

@@ -28,7 +28,10 @@ void dissect_flags(const UetPrologue& prologue, std::uint32_t at, DissectTree& t
   flag(kUetRetransmit, "retransmitted (RETX)");
   flag(0x08, ack ? "answers a probe (P)" : nack ? "names a RUDI packet (NT)" : "acknowledge request (AR)");
   if (ack) {
-    tree.field("target asks for (REQ)", std::string(uet_ack_request_name(prologue.ack_request())), at + 1, 1);
+    tree.field("target asks for (REQ)",
+               fmt::format("{} ({})", uet_ack_request_name(prologue.ack_request()),
+                           static_cast<unsigned>(prologue.ack_request())),
+               at + 1, 1);
   } else {
     flag(kUetSyn, "opens a PDC (SYN)");
   }

@@ -97,6 +97,24 @@ TEST_F(Install, EveryCommandHasAManualPage) {
   EXPECT_THAT(text_of(tree() / "share/man/man1/wharf.1"), HasSubstr("XDG_DATA_HOME"));
 }
 
+/// Debian's Wireshark looks into its folder under /usr and into a user's, which leads to the installed one
+/// here. Scripts of the former are not told where they are, which is as if another script had read them.
+TEST_F(Install, WiresharkFindsTheDissectors) {
+  if (there("command -v tshark").exit_code != 0) GTEST_SKIP() << "tshark is not installed";
+  const std::string read =
+      " -r '" + (fs::current_path() / "tests/data/captures/pcie-tlp.pcap").string() + "'";
+  const std::string script = (tree() / "share/wharf/wireshark/pcie_tlp.lua").string();
+  const Outcome outcome = there("mkdir -p ~/.local/lib/wireshark && ln -s '" + (tree() / "lib").string() +
+                                "'/*/wireshark/plugins ~/.local/lib/wireshark/plugins && tshark -n" + read +
+                                " && rm -r ~/.local/lib && echo \"dofile('" + script +
+                                "')\" > ../other.lua && tshark -n -X lua_script:../other.lua" + read);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string line = "Cpl, UR, byte count 64, lower address 0x0, tag 171";
+  const std::size_t first = outcome.out.find(line);
+  ASSERT_NE(first, std::string::npos) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find(line, first + 1), std::string::npos) << outcome.out << outcome.err;
+}
+
 TEST_F(Install, CompletionKnowsValues) {
   const auto complete = [](const std::string& words, int at) {
     return there("source '" + (tree() / "share/bash-completion/completions/wharf").string() +
