@@ -40,14 +40,14 @@ class WiresharkDamage : public testing::Test {
   ScratchFolder scratch_;
 };
 
-TEST_F(WiresharkDamage, NeverMakesLuaFail) { whole_tree(wrecked_frames(drawn_frames(4, 800), 5)); }
+TEST_F(WiresharkDamage, NeverMakesLuaFail) { whole_tree(wrecked_frames(drawn_frames(4, 400), 5)); }
 
-/// Every fifth golden frame, cut after each of its bytes, as frames and as a capture with a short snap length
+/// Every eighth golden frame, cut after each of its bytes, as frames and as a capture with a short snap length
 /// has them.
 TEST_F(WiresharkDamage, FramesMayEndAnywhere) {
   std::vector<SampleFrame> cut;
   std::vector<SampleFrame> frames = golden_frames();
-  for (std::size_t i = 0; i < frames.size(); i += 5)
+  for (std::size_t i = 0; i < frames.size(); i += 8)
     for (std::size_t length = 0; length < frames[i].bytes.size(); ++length) {
       cut.push_back(frames[i]);
       cut.back().bytes.resize(length);
@@ -55,7 +55,7 @@ TEST_F(WiresharkDamage, FramesMayEndAnywhere) {
   whole_tree(cut);
 
   write_capture(scratch_ / "frames.pcapng", drawn_frames(6, 40));
-  for (const unsigned length : {15U, 34U, 50U, 61U, 77U, 95U}) {
+  for (const unsigned length : {15U, 50U, 77U, 95U}) {
     const auto path = scratch_ / fmt::format("short{}.pcapng", length);
     const std::string command =
         fmt::format("editcap -s {} '{}' '{}'", length, (scratch_ / "frames.pcapng").string(), path.string());
