@@ -187,8 +187,12 @@ bool Appends::place(std::uint32_t cell_index, std::uint32_t index, bool fresh) {
 bool Appends::joins(const Cell& cell, const Request& request) const {
   if (cell.open == kNoSlot || request.payload.data == nullptr) return false;
   const Write& open = core_.writes[cell.open];
+  // A queue's write passes its end once: it is never longer than the queue's bytes.
+  const std::uint64_t most = cell.is_queue
+                                 ? std::min<std::uint64_t>(core_.config.coalesce_bytes, cell.capacity)
+                                 : core_.config.coalesce_bytes;
   return open.region == request.data_region && open.place + open.length == cell.reserved &&
-         request.payload.length <= core_.config.coalesce_bytes - open.length;
+         request.payload.length <= most - open.length;
 }
 
 bool Appends::put(std::uint32_t cell_index, std::uint32_t index) {
@@ -466,7 +470,11 @@ void Appends::cell_read(std::uint32_t index, const AccessResult& result) {
   if (core_.clients[cell.client].state == ClientState::kLost) status = RdmoStatus::kTargetLost;
   if (status == RdmoStatus::kDone && cell.is_queue) {
     const std::uint64_t tail = cell.known ? cell.reserved : words[0];
-    const bool sensible = words[1] <= tail && tail - words[1] <= words[3] && words[3] > 0 &&
+    // The header lies in memory that initiators write, too. Nobody consumes what has not landed: room that is
+    // given for it would be room that is taken.
+    const std::uint64_t landed = cell.known ? cell.landed : words[0];
+    const bool sensible = words[1] <= tail && words[1] <= landed && tail - words[1] <= words[3] &&
+                          words[3] > 0 &&
                           (!cell.known || (words[2] == cell.base && words[3] == cell.capacity));
     if (sensible) {
       cell.head = words[1];
