@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "live/rdmo/shared_mappings.h"
 
 namespace wharf::live {
 
@@ -272,6 +273,7 @@ rdmo::ActionResult WorkerProcess::import(const rdmo::Action& action) {
   rdmo::ActionResult result;
   Memory memory;
   memory.address = action.address;
+  const auto before = SharedMappings::read();
   // Keys come from the kernel: nobody guesses them.
   if (::getrandom(&result.random, sizeof result.random, 0) != static_cast<ssize_t>(sizeof result.random) ||
       ucp_ep_rkey_unpack(targets_[action.target], action.bytes.data(), &memory.key) != UCS_OK) {
@@ -279,9 +281,17 @@ rdmo::ActionResult WorkerProcess::import(const rdmo::Action& action) {
     return result;
   }
   void* mapped = nullptr;
-  // It checks no range: the worker does, for every access.
-  if (ucp_rkey_ptr(memory.key, action.address, &mapped) == UCS_OK)
+  // UCX believes the key, and so would its puts. The worker checks each access against the range that the
+  // target names, so that range has to be what the key has mapped here, and nothing of this process's own.
+  if (ucp_rkey_ptr(memory.key, action.address, &mapped) == UCS_OK) {
+    const auto now = SharedMappings::read();
+    if (!before || !now || !now->hold_new(*before, reinterpret_cast<std::uint64_t>(mapped), action.length)) {
+      ucp_rkey_destroy(memory.key);
+      result.status = wire::DocaError::kInvalidValue;
+      return result;
+    }
     memory.mapped = static_cast<std::byte*>(mapped);
+  }
   result.direct = memory.mapped != nullptr;
   result.handle = memories_.size();
   memories_.push_back(memory);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The worker's process and hosts that lie to it. UCX and the channels are real.
+#include "live/rdmo/worker_process.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "live/rdmo/client.h"
+
+namespace wharf::live {
+namespace {
+
+using wire::DocaError;
+using wire::RdmoCommandType;
+
+constexpr const char* kTransports = "tcp,posix,sysv,self";
+
+/// A worker that runs in a thread, on memory that it shares with its targets.
+class WorkerProcessTest : public ::testing::Test {
+ protected:
+  ~WorkerProcessTest() override {
+    target_.reset();
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  void start(WorkerProcessConfig config = {}) {
+    config.listen.port = 0;
+    config.transports = kTransports;
+    auto process = WorkerProcess::create(config);
+    ASSERT_TRUE(process) << process.error().message;
+    process_ = *std::move(process);
+    thread_ = std::thread([this] { process_->run(stop_); });
+  }
+  /// One that tells the truth.
+  void add_target(std::uint64_t id = 0) {
+    RdmoTargetConfig config;
+    config.worker.port = process_->port();
+    config.transports = kTransports;
+    config.client = id;
+    auto target = RdmoTarget::create(config);
+    ASSERT_TRUE(target) << target.error().message;
+    target_ = *std::move(target);
+  }
+  StreamChannel channel() const {
+    auto channel = StreamChannel::connect({"127.0.0.1", process_->port()});
+    EXPECT_TRUE(channel) << channel.error().message;
+    return *std::move(channel);
+  }
+  /// Nothing: the worker has closed the channel instead.
+  std::optional<wire::RdmoNotification> ask(StreamChannel& channel, const wire::RdmoCommand& command) {
+    std::vector<std::byte> bytes;
+    wire::encode(command, bytes);
+    channel.write(bytes);
+    while (!channel.take(answer_)) {
+      if (target_) target_->progress();
+      channel.progress();
+      if (!channel.open()) return std::nullopt;
+      ::sched_yield();
+    }
+    wire::RdmoNotification notification;
+    EXPECT_EQ(wire::decode(answer_, notification), wire::RdmoControlError::kNone);
+    return notification;
+  }
+
+  std::unique_ptr<WorkerProcess> process_;
+  std::unique_ptr<RdmoTarget> target_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+  std::vector<std::byte> answer_;
+};
+
+// The key is a true one, of the target's memory; what it is said to be for is not.
+TEST_F(WorkerProcessTest, MemoryIsWhatItsKeyHasMappedAndNothingElse) {
+  start();
+  add_target();
+  StreamChannel liar = channel();
+  wire::RdmoCommand init;
+  init.type = RdmoCommandType::kClientInit;
+  init.id = 2;
+  init.peer = target_->ucx_address();
+  const auto made = ask(liar, init);
+  ASSERT_TRUE(made);
+  ASSERT_EQ(made->status, DocaError::kSuccess);
+  const auto address = reinterpret_cast<std::uint64_t>(target_->memory().data());
+  const std::uint64_t length = target_->memory().size();
+  const auto register_as = [&](std::uint64_t first, std::uint64_t bytes) {
+    wire::RdmoCommand memory;
+    memory.type = RdmoCommandType::kMrRegister;
+    memory.address = first;
+    memory.length = bytes;
+    memory.rkey = target_->packed_key();
+    const auto answer = ask(liar, memory);
+    return answer ? answer->status : DocaError::kInputOutputFailed;
+  };
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 32U;
+  EXPECT_EQ(register_as(address, length), DocaError::kSuccess);
+  EXPECT_EQ(register_as(address, length + kFar), DocaError::kInvalidValue) << "longer than it is";
+  EXPECT_EQ(register_as(address - kFar, 64), DocaError::kInvalidValue) << "elsewhere";
+  EXPECT_EQ(register_as(address + kFar, 64), DocaError::kInvalidValue);
+  EXPECT_EQ(register_as(address - kFar, length + kFar), DocaError::kInvalidValue) << "from before it";
+  EXPECT_EQ(register_as(64, address + length - 64), DocaError::kTooBig);
+  EXPECT_EQ(register_as(address, length), DocaError::kSuccess) << "the same memory twice";
+  EXPECT_EQ(register_as(address + 4096, 4096), DocaError::kSuccess) << "a part of it";
+}
+
+}  // namespace
+}  // namespace wharf::live
