@@ -38,11 +38,15 @@ constexpr std::string_view kFirstScreen =
     "\n"
     "`wharf help` shows every command, `wharf help COMMAND` one of them.\n";
 
-/// The arguments as one line that a shell reads back.
-std::string command_line(int argc, const char* const* argv) {
+/// The arguments as one line that a shell reads back; without --html FILE unless `with_page`.
+std::string command_line(int argc, const char* const* argv, bool with_page) {
   std::string line = "wharf";
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
+    if (!with_page && (word == "--html" || word.starts_with("--html="))) {
+      if (word == "--html") ++i;
+      continue;
+    }
     const bool plain = !word.empty() && word.find_first_not_of(
                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                             "0123456789_-+=./:,%@") == std::string_view::npos;
@@ -176,7 +180,8 @@ int run_application(int argc, const char* const* argv) {
     touch_stack();
     last_memory = std::make_unique<std::array<char, 1U << 20U>>();
     Console console;
-    console.command = command_line(argc, argv);
+    console.command = command_line(argc, argv, true);
+    console.command_of_page = command_line(argc, argv, false);
     const ExitCode code = run_parsed(argc, argv, console);
     const int ended = static_cast<int>(finish_output(console, code));
     if (leaves_at_end()) ::_exit(ended);

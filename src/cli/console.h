@@ -15,8 +15,10 @@ struct Console {
   std::FILE* out = stdout;
   std::FILE* err = stderr;
   std::string command;  ///< The command line, quoted so that a shell reads it back.
-  bool json = false;    ///< One JSON document on `out` instead of text.
-  bool quiet = false;   ///< No progress, no remarks; errors still appear.
+  /// The same without --html FILE: what a page says, so that its bytes do not depend on its own name.
+  std::string command_of_page;
+  bool json = false;   ///< One JSON document on `out` instead of text.
+  bool quiet = false;  ///< No progress, no remarks; errors still appear.
   /// Why a write to `out` failed first, as in errno; 0 when none did. Told when the command ends.
   mutable int write_error = 0;
 

@@ -6,8 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/explain_page.h"
+#include "cli/html_page.h"
 #include "cli/interrupt.h"
 #include "cli/memory_check.h"
+#include "cli/run_text.h"
 #include "cli/scenario_options.h"
 #include "report/text_table.h"
 #include "sim/protocols/protocols.h"
@@ -25,7 +28,8 @@ class ExplainCommand : public Command {
     return "  wharf explain fetch-64-bytes\n"
            "  wharf explain fetch-64-bytes --set model.stack=roce_dma\n"
            "  wharf explain fetch-64-bytes --operation 17 --ascii\n"
-           "  wharf explain key-value-fat-tree\n";
+           "  wharf explain key-value-fat-tree\n"
+           "  wharf explain fetch-64-bytes --html out/explain.html\n";
   }
   void declare(Options& app) override {
     scenario_.declare(app);
@@ -34,6 +38,7 @@ class ExplainCommand : public Command {
                    "Which operation, counted from 0 in the order in which they end; 0 by default")
         .type_name("N");
     app.add_flag("--ascii", ascii_, "Draw without UTF-8");
+    html_.declare(app);
   }
   Result<ExitCode> run(const Console& console) override {
     WHARF_TRY(scenario_.read());
@@ -41,6 +46,7 @@ class ExplainCommand : public Command {
     if (!scenario) return scenario.error();
     for (const std::string& line : scenario->no_influence) console.remark(line);
     WHARF_TRY(check_memory(*scenario, scenario_));
+    WHARF_TRY(html_.open());
     sim::RunOptions options;
     options.interrupt = &interrupt_requested();
     options.waterfall_operation = operation_;
@@ -79,11 +85,27 @@ class ExplainCommand : public Command {
     const trace::WaterfallInput input{report->waterfall, entry.begin, latency, report->places};
     console.print(trace::draw_waterfall(title, input,
                                         {.glyphs = ascii_ ? trace::Glyphs::kAscii : trace::Glyphs::kUtf8}));
+    if (html_.wanted()) WHARF_TRY(write_page(console, *scenario, *report, title));
     return ExitCode::kDone;
   }
 
  private:
+  Result<void> write_page(const Console& console, const sim::Scenario& scenario, const sim::RunReport& report,
+                          const std::string& title) {
+    const sim::OperationEntry& entry = report.waterfall_operation;
+    report::Page page("Where the nanoseconds go: " + title);
+    page.facts({{"scenario", scenario_.file},
+                {"title", scenario.config.title},
+                {"operation", fmt::format("{}, counted from 0", operation_)},
+                {"latency", nanoseconds_text(as_nanoseconds(entry.latency)) + " ns"},
+                {"seed", fmt::format("{}", scenario.config.seed)}});
+    add_waterfall(page, report);
+    add_configuration(page, {scenario.config.profile, scenario_.overrides, scenario.effective});
+    return html_.finish(page, console);
+  }
+
   ScenarioOptions scenario_;
+  HtmlPage html_;
   std::uint64_t operation_ = 0;
   bool ascii_ = false;
 };

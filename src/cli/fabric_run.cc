@@ -10,12 +10,15 @@
 
 #include "cli/draw_plots.h"
 #include "cli/fabric_plots.h"
+#include "cli/html_page.h"
 #include "cli/interrupt.h"
 #include "cli/manifest.h"
 #include "cli/memory_check.h"
 #include "cli/progress.h"
+#include "cli/run_page.h"
 #include "cli/run_text.h"
 #include "report/counted.h"
+#include "report/part.h"
 #include "report/plot.h"
 #include "report/result_directory.h"
 #include "report/text_table.h"
@@ -80,7 +83,7 @@ Result<TimedReport> execute(const sim::FabricInputs& inputs, const sim::FabricRu
 
 std::string microseconds_text(double ns) { return fmt::format("{:.3f}", ns / 1e3); }
 
-std::string table_of(const sim::FlowStatistics& statistics) {
+report::TextTable table_of(const sim::FlowStatistics& statistics) {
   using report::Align;
   report::TextTable table({{""},
                            {"min", Align::kRight},
@@ -98,7 +101,7 @@ std::string table_of(const sim::FlowStatistics& statistics) {
        fmt::format("{:.3f}", statistics.slowdown_mean), fmt::format("{:.3f}", statistics.slowdown_p50),
        fmt::format("{:.3f}", statistics.slowdown_p95), fmt::format("{:.3f}", statistics.slowdown_p99),
        fmt::format("{:.3f}", statistics.slowdown_max)});
-  return table.text();
+  return table;
 }
 
 /// Edges of size classes are powers of ten.
@@ -106,7 +109,7 @@ std::string size_text(std::uint64_t bytes) {
   return bytes < 1'000'000 ? fmt::format("{}KB", bytes / 1000) : fmt::format("{}MB", bytes / 1'000'000);
 }
 
-std::string size_table(const std::vector<sim::SizeClass>& classes) {
+report::TextTable size_table(const std::vector<sim::SizeClass>& classes) {
   using report::Align;
   report::TextTable table({{"slowdown by size"},
                            {"flows", Align::kRight},
@@ -122,55 +125,83 @@ std::string size_table(const std::vector<sim::SizeClass>& classes) {
                    fmt::format("{:.3f}", each.p50), fmt::format("{:.3f}", each.p95),
                    fmt::format("{:.3f}", each.p99), fmt::format("{:.3f}", each.max)});
   }
-  return table.text();
+  return table;
 }
 
-/// What generated traffic is judged by; empty for other flows of one class of sizes.
-std::string traffic_text(const sim::FabricInputs& inputs, const sim::FabricReport& report,
-                         const std::vector<TimePs>& ideal) {
+/// What generated traffic is judged by; nothing for other flows of one class of sizes.
+void add_traffic(std::vector<report::Part>& parts, const sim::FabricInputs& inputs,
+                 const sim::FabricReport& report, const std::vector<TimePs>& ideal) {
   const sim::TrafficSettings& traffic = inputs.loaded.settings.traffic;
-  std::string text;
   if (const auto result = sim::collective_result(traffic, inputs.topology.topology.host_count(), report)) {
-    text += report::in_lines(fmt::format(
+    parts.emplace_back(report::in_lines(fmt::format(
         "{} of {} over {} ranks took {} us: algorithm bandwidth {:.1f} Gb/s, bus bandwidth {:.1f} Gb/s",
         inputs.flows.name, format_bytes(Bytes{traffic.size}), result->ranks,
         microseconds_text(as_nanoseconds(result->completion)), result->algorithm_bandwidth_gbps,
-        result->bus_bandwidth_gbps));
+        result->bus_bandwidth_gbps)));
   }
   const auto classes = sim::slowdown_by_size(inputs.flows, report, ideal);
-  return classes.size() > 1 ? text + size_table(classes) : text;
+  if (classes.size() > 1) parts.emplace_back(size_table(classes));
 }
 
-std::string text_of(const sim::FabricInputs& inputs, const TimedReport& timed,
-                    const sim::FabricResults& results) {
-  const sim::FabricReport& report = timed.report;
+/// What is a function of scenario and seed.
+std::vector<report::Part> parts_of(const sim::FabricInputs& inputs, const sim::FabricReport& report,
+                                   const sim::FabricResults& results) {
   const sim::FlowStatistics& statistics = results.statistics;
   const sim::FabricTotals& totals = report.totals;
   using report::counted;
-  std::string text = inputs.loaded.settings.title.empty() ? "" : inputs.loaded.settings.title + "\n";
-  text +=
+  std::vector<report::Part> parts;
+  parts.emplace_back(
       report::in_lines(fmt::format("{}: {} of {} finished, {}, {}", inputs.flows.name, statistics.count,
                                    counted(inputs.flows.flows.size(), "flow", "flows"),
                                    counted(inputs.topology.topology.host_count(), "host", "hosts"),
-                                   counted(inputs.topology.topology.switch_count(), "switch", "switches")));
-  if (statistics.count != 0) text += table_of(statistics) + traffic_text(inputs, report, results.ideal);
-  text +=
-      statistics.count == 0
-          ? std::string("no flow has ended, so there is no goodput to tell\n")
-          : report::in_lines(fmt::format("last flow ended at {} us, goodput {:.1f} Gb/s",
-                                         microseconds_text(statistics.last_end_ns), statistics.goodput_gbps));
-  text += report::in_lines(fmt::format("packets: {} new, {} retransmitted, {} ACK, {} NACK, {} control, {}",
-                                       totals.new_packets, totals.retransmitted, totals.acknowledgements,
-                                       totals.negative_acknowledgements, totals.control_packets,
-                                       counted(totals.timeouts, "time-out", "time-outs")));
-  text += report::in_lines(fmt::format("switches: {} trimmed, {} marked, {} dropped; {} lost on links",
-                                       totals.trimmed, totals.marked, totals.dropped, totals.lost));
-  text += expectation_table(results.judged);
+                                   counted(inputs.topology.topology.switch_count(), "switch", "switches"))));
+  if (statistics.count != 0) {
+    parts.emplace_back(table_of(statistics));
+    add_traffic(parts, inputs, report, results.ideal);
+  }
+  parts.emplace_back(statistics.count == 0
+                         ? std::string("no flow has ended, so there is no goodput to tell\n")
+                         : report::in_lines(fmt::format("last flow ended at {} us, goodput {:.1f} Gb/s",
+                                                        microseconds_text(statistics.last_end_ns),
+                                                        statistics.goodput_gbps)));
+  parts.emplace_back(report::in_lines(
+      fmt::format("packets: {} new, {} retransmitted, {} ACK, {} NACK, {} control, {}", totals.new_packets,
+                  totals.retransmitted, totals.acknowledgements, totals.negative_acknowledgements,
+                  totals.control_packets, counted(totals.timeouts, "time-out", "time-outs"))));
+  parts.emplace_back(
+      report::in_lines(fmt::format("switches: {} trimmed, {} marked, {} dropped; {} lost on links",
+                                   totals.trimmed, totals.marked, totals.dropped, totals.lost)));
+  if (!results.judged.empty()) parts.emplace_back(expectation_table(results.judged));
+  return parts;
+}
+
+std::string text_of(const sim::FabricInputs& inputs, const TimedReport& timed,
+                    const std::vector<report::Part>& parts) {
+  const sim::FabricReport& report = timed.report;
+  std::string text = inputs.loaded.settings.title.empty() ? "" : inputs.loaded.settings.title + "\n";
+  text += report::text_of(parts);
   text += fmt::format(
       "{} packet-hops, {:.2f} M per second, {:.2f} s (set-up {:.2f} s)\nfingerprint {:#018x}\n", report.hops,
       timed.run_seconds > 0 ? static_cast<double>(report.hops) / timed.run_seconds / 1e6 : 0,
       timed.run_seconds, timed.setup_seconds, report.history);
   return text;
+}
+
+/// The page of --html.
+Result<void> write_page(const FabricRunRequest& request, const sim::FabricInputs& inputs,
+                        const sim::FabricReport& report, const sim::FabricResults& results,
+                        std::vector<report::Part> parts, const sim::ObservedNetwork& network,
+                        const Console& console) {
+  RunEnd end{results.failures, report.outcome == sim::FabricOutcome::kInterrupted,
+             report.outcome == sim::FabricOutcome::kStalled, results.judged.size()};
+  if (end.stalled) end.failures.insert(end.failures.begin(), "The run stalled: " + report.waiting);
+  parts.emplace_back(fmt::format("{} packet-hops, fingerprint {:#018x}\n", report.hops, report.history));
+  report::Page page = fabric_page(inputs, request.scenario, end, parts);
+  request.page->add_plots(page, fabric_plots(report, inputs.flows, network), console);
+  add_flows(page, inputs.flows, report, results.ideal);
+  add_configuration(page,
+                    {inputs.loaded.settings.profile, request.scenario.overrides, inputs.loaded.effective});
+  return request.page->finish(page, console);
 }
 
 nlohmann::ordered_json manifest(const FabricRunRequest& request, const sim::FabricInputs& inputs,
@@ -213,8 +244,8 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
   if (!derived) return derived.error();
   derived->config.wire = request.bytes ? sim::WireMode::kBytes : sim::WireMode::kStructs;
   const bool observed = derived->config.observation.any();
-  if (observed && request.out.empty())
-    console.remark("observe.period has no influence without --out, where the series are written");
+  if (observed && request.out.empty() && !request.page->wanted())
+    console.remark("observe.period has no influence without --out, where the series are written, or --html");
   if (request.plot && request.out.empty())
     return Error{ErrorKind::kUsage, "wharf run: --plot draws into the result directory, so it needs --out"};
   auto captures = sim::resolve(request.captures, names);
@@ -222,6 +253,7 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
   derived->config.captures = *std::move(captures);
   WHARF_TRY(check_memory(*inputs, derived->config, request.scenario));
 
+  WHARF_TRY(request.page->open());
   std::optional<report::ResultDirectory> directory;
   if (!request.out.empty()) {
     auto created = report::ResultDirectory::create(request.out, request.force);
@@ -256,19 +288,19 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
 
   const sim::FabricResults results = sim::results_of(*inputs, derived->derived, *report);
   const std::vector<TimePs>& ideal = results.ideal;
+  const sim::ObservedNetwork network{
+      .topology = inputs->topology.topology,
+      .names = names,
+      .asked = derived->config.observation,
+      .pauses = derived->config.fabric.flow_control.kind == sim::FlowControl::kPause,
+      .simulated = report->simulated,
+      .ports = report->ports,
+      .seen = report->seen,
+  };
   if (directory) {
     WHARF_TRY(directory->write("summary.json", versioned(results.summary).dump(2) + "\n"));
     WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
     WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report)));
-    const sim::ObservedNetwork network{
-        .topology = inputs->topology.topology,
-        .names = names,
-        .asked = derived->config.observation,
-        .pauses = derived->config.fabric.flow_control.kind == sim::FlowControl::kPause,
-        .simulated = report->simulated,
-        .ports = report->ports,
-        .seen = report->seen,
-    };
     for (const sim::ObservedFile& file : sim::files_of(network, inputs->flows))
       WHARF_TRY(directory->write(file.name, file.text));
     if (request.plot) {
@@ -286,8 +318,11 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     WHARF_TRY(directory->commit());
   }
   console.print(results.summary);
-  console.print(text_of(*inputs, *timed, results));
+  const std::vector<report::Part> parts = parts_of(*inputs, *report, results);
+  console.print(text_of(*inputs, *timed, parts));
   if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
+  if (request.page->wanted())
+    WHARF_TRY(write_page(request, *inputs, *report, results, parts, network, console));
 
   if (!same) {
     console.error("the run through bytes and the run through structs differ");

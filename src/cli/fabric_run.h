@@ -10,6 +10,7 @@
 #include "cli/console.h"
 #include "cli/exit_code.h"
 #include "cli/fabric_options.h"
+#include "cli/html_page.h"
 #include "sim/scenario/observed_network.h"
 
 namespace wharf::cli {
@@ -24,6 +25,7 @@ struct FabricRunRequest {
   std::vector<sim::NamedCapture> captures{};
   bool capture_hosts = false;  ///< What all hosts send, into a file in `out`.
   bool plot = false;           ///< Draw the series.
+  HtmlPage* page = nullptr;    ///< Of --html; never null.
 };
 
 Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& console);

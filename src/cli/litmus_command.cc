@@ -15,6 +15,7 @@
 
 #include "base/nearest_name.h"
 #include "cli/command.h"
+#include "cli/html_page.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "report/text_table.h"
@@ -28,6 +29,7 @@ namespace {
 /// A file and what it says.
 struct LitmusFile {
   std::string path;
+  std::string text;
   sim::LitmusProgram program;
   std::vector<sim::LitmusDesign> designs;
 };
@@ -45,7 +47,8 @@ class LitmusCommand : public Command {
   std::string_view examples() const override {
     return "  wharf litmus l02-acquire-flag\n"
            "  wharf litmus l02-acquire-flag --design baseline --witness\n"
-           "  wharf litmus l01-relaxed-reads l02-acquire-flag l03-acquire-is-one-way\n";
+           "  wharf litmus l01-relaxed-reads l02-acquire-flag l03-acquire-is-one-way\n"
+           "  wharf litmus l02-acquire-flag --witness --html out/flag.html\n";
   }
   void declare(Options& app) override {
     app.add_option("file", files_, "Litmus programs: files, or names of shipped ones")
@@ -67,6 +70,7 @@ class LitmusCommand : public Command {
                  "A release write takes effect before a later acquire read (RCsc)");
     app.add_flag("--write-before-read", write_before_read_,
                  "Reads with a proposed label wait for earlier posted writes, as legacy reads do");
+    html_.declare(app);
   }
   Result<ExitCode> run(const Console& console) override {
     if (every_step_) options_.steps = sim::LitmusSteps::kEvery;
@@ -82,6 +86,7 @@ class LitmusCommand : public Command {
       refused = file.error();
     }
     if (files.empty() && refused) return *refused;
+    WHARF_TRY(html_.open());
     auto code = explore_all(console, files);
     if (!code || !refused || *code == ExitCode::kInterrupted) return code;
     return *refused;
@@ -91,8 +96,9 @@ class LitmusCommand : public Command {
   Result<LitmusFile> load(const std::string& name) const;
   Result<std::vector<sim::LitmusDesign>> chosen_designs(const std::string& path,
                                                         const sim::LitmusProgram& program) const;
-  Result<ExitCode> explore_all(const Console& console, const std::vector<LitmusFile>& files) const;
+  Result<ExitCode> explore_all(const Console& console, const std::vector<LitmusFile>& files);
 
+  HtmlPage html_;
   std::vector<std::string> files_;
   std::vector<std::string> designs_;
   sim::LitmusOptions options_;
@@ -141,7 +147,7 @@ Result<LitmusFile> LitmusCommand::load(const std::string& name) const {
   if (write_before_read_) program->settings.order.write_before_annotated_read = true;
   auto designs = chosen_designs(path, *program);
   if (!designs) return designs.error();
-  return LitmusFile{path, std::move(*program), std::move(*designs)};
+  return LitmusFile{path, text, std::move(*program), std::move(*designs)};
 }
 
 Result<std::vector<sim::LitmusDesign>> LitmusCommand::chosen_designs(
@@ -205,9 +211,39 @@ void add_report(const sim::LitmusProgram& program, const sim::LitmusDesignReport
   }
 }
 
-Result<ExitCode> LitmusCommand::explore_all(const Console& console,
-                                            const std::vector<LitmusFile>& files) const {
+/// A program with what was found.
+struct Explored {
+  const LitmusFile* file = nullptr;
+  bool fails = false;
+  report::TextTable table;
+  std::string traces;
+};
+
+report::Page litmus_page(const std::vector<Explored>& explored, const std::string& verdict, bool holds) {
+  report::Page page(explored.size() == 1
+                        ? "What a device may see: " + explored.front().file->program.name
+                        : fmt::format("What a device may see: {} programs", explored.size()));
+  page.verdict(holds, holds ? "holds" : "fails", verdict + ".");
+  for (const Explored& each : explored) {
+    const sim::LitmusProgram& program = each.file->program;
+    page.section(program.name, {}, each.file->path);
+    page.verdict(!each.fails, each.fails ? "fails" : "holds", program.description);
+    page.table(each.table);
+    if (!each.traces.empty()) {
+      page.begin_details("Traces and final states", true);
+      page.lines(each.traces.substr(each.traces.find_first_not_of('\n')));
+      page.end_details();
+    }
+    page.begin_details("The program");
+    page.lines(each.file->text);
+    page.end_details();
+  }
+  return page;
+}
+
+Result<ExitCode> LitmusCommand::explore_all(const Console& console, const std::vector<LitmusFile>& files) {
   nlohmann::ordered_json document = nlohmann::ordered_json::array();
+  std::vector<Explored> explored;
   std::size_t failing = 0;
   std::uint64_t states = 0;
   bool is_complete = true;
@@ -232,6 +268,7 @@ Result<ExitCode> LitmusCommand::explore_all(const Console& console,
       is_complete = is_complete && report.found.is_complete;
     }
     if (fails) ++failing;
+    explored.push_back({&file, fails, table, traces});
     document.push_back(
         {{"file", file.path}, {"name", file.program.name}, {"fails", fails}, {"designs", designs}});
     console.print(fmt::format("{}: {}{}{}\n{}{}\n", file.path, file.program.name,
@@ -242,10 +279,15 @@ Result<ExitCode> LitmusCommand::explore_all(const Console& console,
       is_complete ? std::string("every order explored")
                   : fmt::format("not every order explored: a search stopped at its bound of {} states",
                                 options_.limits.states);
-  console.print(fmt::format("{} of {} programs behave as stated, {} states, {}\n", files.size() - failing,
-                            files.size(), states, bound));
+  const std::string verdict = fmt::format("{} of {} programs behave as stated, {} states, {}",
+                                          files.size() - failing, files.size(), states, bound);
+  console.print(verdict + "\n");
   console.print(nlohmann::ordered_json{
       {"programs", document}, {"failing", failing}, {"states", states}, {"complete", is_complete}});
+  if (html_.wanted()) {
+    report::Page page = litmus_page(explored, verdict, failing == 0);
+    WHARF_TRY(html_.finish(page, console));
+  }
   return failing == 0 ? ExitCode::kDone : ExitCode::kJudgedFailed;
 }
 

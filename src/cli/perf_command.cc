@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "base/nearest_name.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/html_page.h"
 #include "cli/interrupt.h"
 #include "cli/live_options.h"
 #include "cli/progress.h"
@@ -63,7 +65,8 @@ class PerfCommand : public Command {
     static const std::string kText =
         "  wharf perf 127.0.0.1 --verb write --size 64B\n" +
         protocol_examples("perf", &live::ProtocolDescription::perf_example) +
-        "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s\n"
+        "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s \\\n"
+        "      --html out/sizes.html\n"
         "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set operations=500\n";
     return kText;
   }
@@ -112,6 +115,7 @@ class PerfCommand : public Command {
     all_sizes_option_.excludes(workload);
     all_sizes_option_.excludes(size_option_);
     iterations_option_.excludes(duration_option_);
+    html_.declare(app);
   }
 
   Result<ExitCode> run(const Console& console) override {
@@ -120,6 +124,7 @@ class PerfCommand : public Command {
     auto server = live::parse_endpoint(host_, live::describe(config.protocol).port);
     if (!server) return server.error();
     config.server = *server;
+    WHARF_TRY(html_.open());
     warn_about_cpus(console, config);
     return workload_.empty() ? run_verb(console, config) : run_workload(console, config);
   }
@@ -159,7 +164,7 @@ class PerfCommand : public Command {
       rows.push_back({size, *std::move(measured)});
       if (interrupted) break;
     }
-    print(console, config, run.loop.concurrency, rows, interrupted);
+    WHARF_TRY(print(console, config, run.loop.concurrency, rows, interrupted));
     return exit_code(console, rows, interrupted);
   }
 
@@ -186,7 +191,7 @@ class PerfCommand : public Command {
     if (!measured) return measured.error();
     const bool interrupted = measured->interrupted;
     const std::vector<Row> rows{{0, *std::move(measured)}};
-    print(console, config, workload::loop_config(run.config).concurrency, rows, interrupted);
+    WHARF_TRY(print(console, config, workload::loop_config(run.config).concurrency, rows, interrupted));
     return exit_code(console, rows, interrupted);
   }
 
@@ -267,8 +272,8 @@ class PerfCommand : public Command {
     }
   }
 
-  static void print(const Console& console, const MeasurementConfig& config, std::uint32_t concurrency,
-                    const std::vector<Row>& rows, bool interrupted) {
+  Result<void> print(const Console& console, const MeasurementConfig& config, std::uint32_t concurrency,
+                     const std::vector<Row>& rows, bool interrupted) {
     using report::Align;
     report::TextTable table({{"operation"},
                              {"bytes", Align::kRight},
@@ -326,16 +331,59 @@ class PerfCommand : public Command {
                                          {"results", list}});
     std::string text = fmt::format("{} over {}, concurrency {}\n{}", live::format_endpoint(config.server),
                                    live::name(config.protocol), concurrency, table.text());
+    std::string notes;
     std::uint64_t checks = 0;
     for (const Row& row : rows) {
       checks += row.measurement.loop.verdict.checks;
       for (const workload::NamedCount& count : row.measurement.counts) {
-        text += fmt::format("{}: {}\n", count.name, count.value);
+        notes += fmt::format("{}: {}\n", count.name, count.value);
       }
     }
-    text += interrupted ? "interrupted: partial results, memory not read back\n"
-                        : fmt::format("{} checks of the bytes\n", checks);
-    console.print(text);
+    notes += interrupted ? "interrupted: partial results, memory not read back\n"
+                         : fmt::format("{} checks of the bytes\n", checks);
+    console.print(text + notes);
+    if (!html_.wanted()) return {};
+    report::Page page(
+        fmt::format("{} over {}", rows.front().measurement.program, live::name(config.protocol)));
+    std::vector<std::string> wrong;
+    for (const Row& row : rows) {
+      if (!row.measurement.loop.verdict.holds())
+        wrong.push_back(workload::describe(row.measurement.loop.verdict));
+    }
+    if (interrupted) page.verdict(false, "PARTIAL", "The measurement was interrupted.");
+    if (!interrupted || !wrong.empty())
+      add_verdict(page, wrong, fmt::format("{} checks of the bytes.", checks));
+    page.facts({{"server", live::format_endpoint(config.server)},
+                {"protocol", std::string(live::name(config.protocol))},
+                {"congestion control", std::string(congestion_of(config))},
+                {"delivery", std::string(config.delivery.name)},
+                {"in flight", fmt::format("{}", concurrency)}});
+    page.section("Results");
+    html_.add_plots(page, plots_of(rows), console);
+    page.table(table);
+    page.lines(notes);
+    if (!overrides_.empty()) add_configuration(page, {"", overrides_, ""});
+    return html_.finish(page, console, true);
+  }
+
+  /// Latency and rate by size; nothing for one size alone.
+  static std::vector<report::Plot> plots_of(const std::vector<Row>& rows) {
+    if (rows.size() < 2) return {};
+    report::Plot latency{
+        "perf_latency", "Latency by size", "bytes", "latency, us", report::PlotKind::kLines, true, true, {}};
+    report::Plot rate{
+        "perf_rate", "Bandwidth by size", "bytes", "Gbit/s", report::PlotKind::kLines, true, true, {}};
+    latency.series = {{"median", {}}, {"99%", {}}, {"99.9%", {}}};
+    rate.series = {{"bandwidth", {}}};
+    constexpr std::array<double, 3> kPercents{50, 99, 99.9};
+    for (const Row& row : rows) {
+      const auto size = static_cast<double>(row.size);
+      const workload::LoopResult& loop = row.measurement.loop;
+      for (std::size_t i = 0; i < kPercents.size(); ++i)
+        latency.series[i].points.push_back({size, microseconds_at(loop.latency, kPercents[i]), ""});
+      rate.series[0].points.push_back({size, per_second(loop, loop.bytes) * 8 / 1e9, ""});
+    }
+    return {latency, rate};
   }
 
   static std::string_view congestion_of(const MeasurementConfig& config) {
@@ -355,6 +403,7 @@ class PerfCommand : public Command {
   }
 
   LiveOptions live_;
+  HtmlPage html_;
   std::string host_;
   std::string verb_ = "write";
   std::string size_;

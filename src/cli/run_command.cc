@@ -8,11 +8,13 @@
 #include "cli/command.h"
 #include "cli/draw_plots.h"
 #include "cli/fabric_run.h"
+#include "cli/html_page.h"
 #include "cli/interrupt.h"
 #include "cli/manifest.h"
 #include "cli/memory_check.h"
 #include "cli/progress.h"
 #include "cli/run_files.h"
+#include "cli/run_page.h"
 #include "cli/run_text.h"
 #include "cli/scenario_options.h"
 #include "cli/verification.h"
@@ -47,7 +49,8 @@ class RunCommand : public Command {
            "  wharf run --cm scenarios/permutation-16.cm --out out/observed \\\n"
            "      --set observe.period=1us --set 'observe.ports=leaf0-*' \\\n"
            "      --set observe.flows=1,3 \\\n"
-           "      --capture leaf0-host0=port.pcapng\n";
+           "      --capture leaf0-host0=port.pcapng\n"
+           "  wharf run incast --html out/incast.html\n";
   }
   void declare(Options& app) override {
     scenario_.declare(app);
@@ -68,6 +71,7 @@ class RunCommand : public Command {
     app.add_flag("--plot", plot_,
                  "Draw latencies or completion times, and the series of observe.*, with gnuplot (needs "
                  "--out)");
+    html_.declare(app);
     app.add_flag("--verify", verify_,
                  "Run twice, the second time with --wire bytes, and compare the histories");
   }
@@ -87,7 +91,8 @@ class RunCommand : public Command {
     }
     if (many) {
       return run_fabric(
-          {fabric_, scenario_, out_, force_, wire_ == "bytes", verify_, ports_, capture_, plot_}, console);
+          {fabric_, scenario_, out_, force_, wire_ == "bytes", verify_, ports_, capture_, plot_, &html_},
+          console);
     }
     if (scenario_.file.empty())
       return Error{ErrorKind::kUsage,
@@ -102,9 +107,11 @@ class RunCommand : public Command {
     for (const std::string& line : scenario->no_influence) console.remark(line);
     WHARF_TRY(check_memory(*scenario, scenario_));
     if (verify_) WHARF_TRY(sim::require_same_again(*scenario));
-    if (scenario->config.world.fabric.observation.period > kTimeZero && out_.empty())
-      console.remark("observe.period has no influence without --out, where the series are written");
+    if (scenario->config.world.fabric.observation.period > kTimeZero && out_.empty() && !html_.wanted())
+      console.remark(
+          "observe.period has no influence without --out, where the series are written, or --html");
 
+    WHARF_TRY(html_.open());
     std::optional<report::ResultDirectory> directory;
     if (!out_.empty()) {
       auto created = report::ResultDirectory::create(out_, force_);
@@ -152,8 +159,10 @@ class RunCommand : public Command {
       WHARF_TRY(directory->commit());
     }
     console.print(judged->summary);
-    console.print(run_text(*scenario, *report, judged->judged));
+    const std::vector<report::Part> parts = run_parts(*scenario, *report, judged->judged);
+    console.print(run_text(*scenario, parts));
     if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
+    if (html_.wanted()) WHARF_TRY(write_page(*scenario, *report, *judged, parts, console));
 
     if (difference) {
       console.error(*difference);
@@ -192,6 +201,18 @@ class RunCommand : public Command {
     return {};
   }
 
+  Result<void> write_page(const sim::Scenario& scenario, const sim::RunReport& report,
+                          const sim::JudgedRun& judged, const std::vector<report::Part>& parts,
+                          const Console& console) {
+    RunEnd end{judged.failures, report.end == sim::RunOutcome::kInterrupted,
+               report.end == sim::RunOutcome::kStalled, judged.judged.size()};
+    for (const std::string& line : report.waiting) end.failures.push_back("The run stalled: " + line);
+    report::Page page = run_page(scenario, scenario_, end, parts);
+    html_.add_plots(page, world_plots(scenario, report), console);
+    add_configuration(page, {scenario.config.profile, scenario_.overrides, scenario.effective});
+    return html_.finish(page, console);
+  }
+
   Result<sim::RunReport> execute(const sim::Scenario& scenario, sim::WireMode wire, RunFiles& files,
                                  const std::vector<sim::NamedCapture>& captures,
                                  const Console& console) const {
@@ -221,6 +242,7 @@ class RunCommand : public Command {
   bool capture_ = false;                  ///< and whether it stood alone.
   bool timeline_ = false;
   bool plot_ = false;
+  HtmlPage html_;
   bool verify_ = false;
 };
 

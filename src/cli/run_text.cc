@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "report/text_table.h"
 #include "report/wrapped_text.h"
@@ -16,15 +18,18 @@ namespace {
 
 using report::Align;
 
-std::string latency_table(const sim::RunReport& report) {
-  report::TextTable table({{"operation"},
-                           {"count", Align::kRight},
-                           {"failed", Align::kRight},
-                           {"mean ns", Align::kRight},
-                           {"p50", Align::kRight},
-                           {"p99", Align::kRight},
-                           {"p99.9", Align::kRight},
-                           {"max", Align::kRight}});
+using report::Part;
+using report::TextTable;
+
+TextTable latency_table(const sim::RunReport& report) {
+  TextTable table({{"operation"},
+                   {"count", Align::kRight},
+                   {"failed", Align::kRight},
+                   {"mean ns", Align::kRight},
+                   {"p50", Align::kRight},
+                   {"p99", Align::kRight},
+                   {"p99.9", Align::kRight},
+                   {"max", Align::kRight}});
   const auto row = [&table](std::string_view name, std::uint64_t failed, const sim::LatencySummary& latency) {
     table.add_row({std::string(name), std::to_string(latency.count), std::to_string(failed),
                    nanoseconds_text(latency.mean_ns), nanoseconds_text(latency.p50_ns),
@@ -35,25 +40,27 @@ std::string latency_table(const sim::RunReport& report) {
   row("program", report.program_errors, report.program_latency);
   for (const sim::ProgramReport& program : report.programs)
     row(program.name, program.errors, program.latency);
+  return table;
+}
+
+/// What percentiles are when not all operations were recorded; empty when all were.
+std::string latency_remark(const sim::RunReport& report) {
   const bool verbs_exact = std::all_of(report.verbs.begin(), report.verbs.end(),
                                        [](const sim::VerbReport& verb) { return verb.latency.exact; });
   const bool programs_exact = report.program_latency.exact &&
                               std::all_of(report.programs.begin(), report.programs.end(),
                                           [](const sim::ProgramReport& each) { return each.latency.exact; });
-  std::string_view remark;
-  if (!verbs_exact) {
-    remark = "More operations than run.record_operations: percentiles are up to 1/128 too high.\n";
-  } else if (!programs_exact) {
-    remark = "Percentiles of programs are those of a histogram: up to 1/128 too high.\n";
-  }
-  return table.text() + std::string(remark);
+  if (!verbs_exact)
+    return "More operations than run.record_operations: percentiles are up to 1/128 too high.\n";
+  if (!programs_exact) return "Percentiles of programs are those of a histogram: up to 1/128 too high.\n";
+  return "";
 }
 
-/// The stages of the verb with most operations, longest first.
-std::string stage_table(const sim::RunReport& report) {
+/// The stages of the verb with most operations, longest first; nothing without any.
+std::optional<TextTable> stage_table(const sim::RunReport& report) {
   const auto busiest = std::max_element(report.verbs.begin(), report.verbs.end(),
                                         [](const auto& a, const auto& b) { return a.count < b.count; });
-  if (busiest == report.verbs.end() || busiest->count == 0 || busiest->path.latency == kTimeZero) return "";
+  if (busiest == report.verbs.end() || busiest->count == 0 || busiest->path.latency == kTimeZero) return {};
   std::vector<int> stages;
   for (int stage = 0; stage < trace::kStageCount; ++stage) {
     const auto index = static_cast<std::size_t>(stage);
@@ -64,9 +71,9 @@ std::string stage_table(const sim::RunReport& report) {
     return busiest->path.critical[static_cast<std::size_t>(a)] >
            busiest->path.critical[static_cast<std::size_t>(b)];
   });
-  report::TextTable table({{"where the time of a " + std::string(verbs::name(busiest->verb)) + " goes"},
-                           {"critical ns", Align::kRight},
-                           {"overlapped ns", Align::kRight}});
+  TextTable table({{"where the time of a " + std::string(verbs::name(busiest->verb)) + " goes"},
+                   {"critical ns", Align::kRight},
+                   {"overlapped ns", Align::kRight}});
   const double count = static_cast<double>(busiest->count);
   for (const int stage : stages) {
     const auto index = static_cast<std::size_t>(stage);
@@ -74,7 +81,7 @@ std::string stage_table(const sim::RunReport& report) {
                    fmt::format("{:.1f}", as_nanoseconds(busiest->path.critical[index]) / count),
                    fmt::format("{:.1f}", as_nanoseconds(busiest->path.overlapped[index]) / count)});
   }
-  return table.text();
+  return table;
 }
 
 /// What became of the traffic beside the programs, a line; nothing without any.
@@ -93,12 +100,12 @@ std::string background_text(const nlohmann::ordered_json& background) {
 
 /// What became of gets beside writers, by program, and what their reads met at root complexes; nothing
 /// without any.
-std::string gets_text(const sim::Scenario& scenario, const sim::RunReport& report) {
-  std::string text;
-  const auto add = [&text](std::string_view program, const auto& count) {
-    text += report::in_lines(fmt::format("{}: {} torn, {} stale, {} given up; {} beside a put, {} retries",
-                                         program, count("torn"), count("stale"), count("given_up"),
-                                         count("overlaps"), count("retries")));
+std::vector<Part> gets_parts(const sim::Scenario& scenario, const sim::RunReport& report) {
+  std::vector<Part> parts;
+  const auto add = [&parts](std::string_view program, const auto& count) {
+    parts.emplace_back(report::in_lines(
+        fmt::format("{}: {} torn, {} stale, {} given up; {} beside a put, {} retries", program, count("torn"),
+                    count("stale"), count("given_up"), count("overlaps"), count("retries"))));
   };
   const sim::ScenarioConfig& config = scenario.config;
   if (config.program == sim::ProgramKind::kWorkload &&
@@ -117,12 +124,12 @@ std::string gets_text(const sim::Scenario& scenario, const sim::RunReport& repor
       return 0;
     });
   }
-  if (text.empty()) return text;
+  if (parts.empty()) return parts;
   if (config.host.memory.system == sim::MemorySystem::kFlat) {
-    return text +
-           report::in_lines(
-               "with model.memory.system = \"flat\" each access is one step, so that no order of lines "
-               "can tear a get");
+    parts.emplace_back(
+        report::in_lines("with model.memory.system = \"flat\" each access is one step, so that no order of "
+                         "lines can tear a get"));
+    return parts;
   }
   std::uint64_t squashes = 0;
   std::uint64_t passed = 0;
@@ -134,39 +141,40 @@ std::string gets_text(const sim::Scenario& scenario, const sim::RunReport& repor
     passed += complex->value("passed", std::uint64_t{0});
     passed_to_memory += complex->value("passed_to_memory", std::uint64_t{0});
   }
-  return text +
-         report::in_lines(fmt::format(
-             "root complexes: {} requests passed earlier ones on the link and {} messages on the way to "
-             "memory, {} reads were squashed",
-             passed, passed_to_memory, squashes));
+  parts.emplace_back(report::in_lines(
+      fmt::format("root complexes: {} requests passed earlier ones on the link and {} messages on the way to "
+                  "memory, {} reads were squashed",
+                  passed, passed_to_memory, squashes)));
+  return parts;
 }
 
 /// What the replay of a trace came to, with the clients of a world side by side as far as they are told
 /// apart; nothing without any.
-std::string replay_text(const nlohmann::ordered_json& replay) {
-  if (replay.is_null()) return "";
+std::vector<Part> replay_parts(const nlohmann::ordered_json& replay) {
+  std::vector<Part> parts;
+  if (replay.is_null()) return parts;
   const auto microseconds_text = [](const nlohmann::ordered_json& nanoseconds) {
     return fmt::format("{:.3f}", nanoseconds.get<double>() / 1e3);
   };
   const auto clients = replay.find("clients");
   const bool several = clients != replay.end() && (*clients)["count"].get<std::uint64_t>() > 1;
-  std::string text;
   if (several && clients->contains("each")) {
-    report::TextTable table({{"replay by host"}, {"time us", Align::kRight}, {"slow-down", Align::kRight}});
+    TextTable table({{"replay by host"}, {"time us", Align::kRight}, {"slow-down", Align::kRight}});
     for (const auto& each : (*clients)["each"])
       table.add_row({std::to_string(each["host"].get<std::uint64_t>()), microseconds_text(each["time_ns"]),
                      fmt::format("{:.4f}", each["slow_down"].get<double>())});
-    text += table.text() + "\n";
+    parts.emplace_back(std::move(table));
+    parts.emplace_back("\n");
   } else if (several) {
     const auto& times = (*clients)["time_ns"];
     const auto& slow_downs = (*clients)["slow_down"];
-    text += fmt::format(
+    parts.emplace_back(fmt::format(
         "{} clients: {} to {} us, median {}; slowed down {:.4f} to {:.4f} times, median {:.4f}\n",
         (*clients)["count"].get<std::uint64_t>(), microseconds_text(times["min"]),
         microseconds_text(times["max"]), microseconds_text(times["median"]), slow_downs["min"].get<double>(),
-        slow_downs["max"].get<double>(), slow_downs["median"].get<double>());
+        slow_downs["max"].get<double>(), slow_downs["median"].get<double>()));
   }
-  text += fmt::format("replay: {} cache misses", replay["misses"].get<std::uint64_t>());
+  std::string text = fmt::format("replay: {} cache misses", replay["misses"].get<std::uint64_t>());
   if (const auto paging = replay.find("paging"); paging != replay.end()) {
     text += fmt::format(
         ", {} page faults, {} pages read, {} written", (*paging)["faults"].get<std::uint64_t>(),
@@ -179,7 +187,8 @@ std::string replay_text(const nlohmann::ordered_json& replay) {
   text += fmt::format("; {}{} us, {:.4f} times the {} us with all memory local\n",
                       several ? "the slowest client took " : "", microseconds_text(replay["time_ns"]),
                       replay["slow_down"].get<double>(), microseconds_text(replay["all_local_time_ns"]));
-  return text;
+  parts.emplace_back(std::move(text));
+  return parts;
 }
 
 }  // namespace
@@ -204,35 +213,40 @@ std::string rates_text(const sim::Scenario& scenario, const sim::RunReport& repo
   return fmt::format("{}, goodput {:.2f} Gb/s", rate, report.goodput_bps / 1e9);
 }
 
-std::string run_text(const sim::Scenario& scenario, const sim::RunReport& report,
-                     const std::vector<sim::JudgedExpectation>& judged) {
+std::vector<report::Part> run_parts(const sim::Scenario& scenario, const sim::RunReport& report,
+                                    const std::vector<sim::JudgedExpectation>& judged) {
+  std::vector<Part> parts;
+  const auto add = [&parts](std::vector<Part> more) {
+    for (Part& part : more) parts.push_back(std::move(part));
+  };
+  add({latency_table(report), latency_remark(report), "\n"});
+  if (auto stages = stage_table(report)) add({*std::move(stages), "\n"});
+  if (!judged.empty()) add({expectation_table(judged), "\n"});
+  add({background_text(report.background)});
+  add(replay_parts(report.replay));
+  add(gets_parts(scenario, report));
+  parts.emplace_back(report::in_lines(
+      fmt::format("{} operations{}, {:.3f} us simulated, {} events, fingerprint {:#018x}",
+                  report.program_operations, rates_text(scenario, report),
+                  as_nanoseconds(report.simulated) / 1e3, report.events, report.fingerprint)));
+  return parts;
+}
+
+std::string run_text(const sim::Scenario& scenario, const std::vector<report::Part>& parts) {
   std::string out;
   if (!scenario.config.title.empty()) out += scenario.config.title + "\n";
   out += fmt::format("stack {}, profile {}, seed {}\n\n", sim::name(scenario.config.stack),
                      scenario.config.profile, scenario.config.seed);
-  out += latency_table(report) + "\n";
-  const std::string stages = stage_table(report);
-  if (!stages.empty()) out += stages + "\n";
-  if (!judged.empty()) out += expectation_table(judged) + "\n";
-  out += background_text(report.background);
-  out += replay_text(report.replay);
-  out += gets_text(scenario, report);
-  out += report::in_lines(fmt::format("{} operations{}, {:.3f} us simulated, {} events, fingerprint {:#018x}",
-                                      report.program_operations, rates_text(scenario, report),
-                                      as_nanoseconds(report.simulated) / 1e3, report.events,
-                                      report.fingerprint));
-  return out;
+  return out + report::text_of(parts);
 }
 
-std::string expectation_table(const std::vector<sim::JudgedExpectation>& judged) {
-  if (judged.empty()) return "";
-  report::TextTable table(
-      {{"expectation"}, {"found", Align::kRight}, {"expected", Align::kRight}, {"holds"}});
+report::TextTable expectation_table(const std::vector<sim::JudgedExpectation>& judged) {
+  TextTable table({{"expectation"}, {"found", Align::kRight}, {"expected", Align::kRight}, {"holds"}});
   for (const sim::JudgedExpectation& each : judged) {
     table.add_row({each.expectation.value, fmt::format("{:g}", each.found), range_text(each.expectation),
                    each.holds ? "yes" : "NO"});
   }
-  return table.text();
+  return table;
 }
 
 }  // namespace wharf::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <map>
@@ -14,9 +15,11 @@
 #include <thread>
 
 #include "cli/command.h"
+#include "cli/html_page.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
+#include "cli/sweep_page.h"
 #include "cli/sweep_runs.h"
 #include "report/sweep_database.h"
 #include "report/text_table.h"
@@ -61,6 +64,8 @@ class SweepCommand : public Command {
            "  wharf sweep key-value --vary model.stack=ub_urma,roce_dma \\\n"
            "      --vary run.value_bytes=64B,1KiB\n"
            "  wharf sweep incast --vary fabric.control=sender,both\n"
+           "  wharf sweep fetch-64-bytes --html out/delay.html \\\n"
+           "      --vary model.link.delay=50ns,100ns,200ns\n"
            "  sqlite3 out/delay/results.sqlite 'select * from runs'\n";
   }
   void declare(Options& app) override {
@@ -76,6 +81,7 @@ class SweepCommand : public Command {
     app.add_option("-j,--jobs", jobs_, "Runs at a time, 1 to 1024; all cores by default")
         .type_name("N")
         .range(1, 1024);
+    html_.declare(app);
   }
 
   Result<ExitCode> run(const Console& console) override {
@@ -97,6 +103,7 @@ class SweepCommand : public Command {
       if (!run) return run.error();
       runs_.push_back(*std::move(run));
     }
+    WHARF_TRY(html_.open());
     std::optional<report::SweepDatabase> database;
     std::set<int> finished;
     if (!out_.empty()) {
@@ -116,9 +123,10 @@ class SweepCommand : public Command {
         stored_[static_cast<std::size_t>(run.run)] = run.summary;
         if (run.holds) continue;
         holds_ = false;
-        console.error(
+        failures_.push_back(
             fmt::format("run {} ({}), which {} holds already, did not keep what the scenario expects",
                         run.run, fmt::join(run.values, ", "), out_));
+        console.error(failures_.back());
       }
       if (!finished.empty())
         console.remark(fmt::format("{} of {} runs are in {} already", finished.size(), total, out_));
@@ -221,7 +229,10 @@ class SweepCommand : public Command {
         if (outcome->interrupted) return;
         summaries[index] = std::move(outcome->summary);
         const bool holds = outcome->failures.empty();
-        for (const std::string& each : outcome->failures) console.error(fmt::format("{}: {}", place, each));
+        for (const std::string& each : outcome->failures) {
+          failures_.push_back(fmt::format("{}: {}", place, each));
+          console.error(failures_.back());
+        }
         holds_ = holds_ && holds;
         if (database != nullptr) {
           auto stored = database->add(
@@ -243,7 +254,8 @@ class SweepCommand : public Command {
     threads.clear();
     if (failure) return *failure;
 
-    print(console, summaries);
+    const report::TextTable table = print(console, summaries);
+    if (html_.wanted()) WHARF_TRY(write_page(console, table, ended));
     if (interrupt_requested()) {
       console.error(fmt::format("interrupted after {} of {} runs; the same command goes on from there", ended,
                                 runs_.size()));
@@ -252,7 +264,8 @@ class SweepCommand : public Command {
     return holds_ ? ExitCode::kDone : ExitCode::kJudgedFailed;
   }
 
-  void print(const Console& console, const std::vector<nlohmann::ordered_json>& summaries) const {
+  report::TextTable print(const Console& console,
+                          const std::vector<nlohmann::ordered_json>& summaries) const {
     std::vector<report::TextTable::Column> columns{{"run", report::Align::kRight}};
     for (const Axis& axis : axes_) columns.push_back({axis.key, report::Align::kRight});
     for (const std::string& title : runs_.front()->titles())
@@ -275,15 +288,44 @@ class SweepCommand : public Command {
     }
     console.print(nlohmann::ordered_json{{"runs", runs}});
     console.print(table.text());
+    return table;
+  }
+
+  Result<void> write_page(const Console& console, const report::TextTable& table, std::size_t ended) {
+    std::vector<std::string> keys;
+    for (const Axis& axis : axes_) keys.push_back(axis.key);
+    report::Page page(fmt::format("{}, by {}", scenario_.file, fmt::join(keys, " and ")));
+    if (ended < runs_.size()) {
+      page.verdict(
+          false, "PARTIAL",
+          fmt::format("Interrupted after {} of {} runs; the others are missing.", ended, runs_.size()));
+    }
+    // Runs end in any order.
+    std::sort(failures_.begin(), failures_.end());
+    if (ended == runs_.size() || !failures_.empty())
+      add_verdict(page, failures_, fmt::format("All that is expected of {} runs.", runs_.size()));
+    std::vector<SweptRow> rows;
+    for (const std::vector<std::string>& row : table.rows()) {
+      const auto values = row.begin() + 1;
+      const auto cells = values + static_cast<std::ptrdiff_t>(keys.size());
+      rows.push_back({{values, cells}, {cells, row.end()}});
+    }
+    page.section("Results");
+    html_.add_plots(page, sweep_plots(keys, runs_.front()->titles(), rows), console);
+    page.table(table);
+    add_configuration(page, {scenario_.profile, scenario_.overrides, scenario_.text()});
+    return html_.finish(page, console);
   }
 
   ScenarioOptions scenario_;
   std::vector<std::string> vary_;
   std::string out_;
   unsigned jobs_ = 0;
+  HtmlPage html_;
   std::vector<Axis> axes_;
   std::vector<std::unique_ptr<SweepRun>> runs_;
   std::map<std::size_t, nlohmann::ordered_json> stored_;  ///< Summaries that --out held already.
+  std::vector<std::string> failures_;                     ///< What did not hold, a sentence each.
   bool holds_ = true;                                     ///< Of every run so far, stored ones included.
 };
 

@@ -33,12 +33,12 @@ constexpr std::string_view kPalette =
     "set linetype 8 lc rgb '#999999' lw 2 pt 12 ps 0.6\n"
     "set linetype cycle 8\n";
 
-/// Text inside single quotes of a script.
+/// Text inside single quotes of a script. A line's end would end the command that it stands in.
 std::string single_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'') result += '\'';
-    result += c;
+    result += c == '\n' || c == '\r' ? ' ' : c;
   }
   return result + "'";
 }
@@ -163,6 +163,13 @@ Result<void> write_plot(const Plot& plot, const std::filesystem::path& directory
   return write_text_file(directory / fmt::format("{}.gnuplot", stem), gnuplot_script(plot, stem));
 }
 
+std::string drawing_of(const Plot& plot, const std::filesystem::path& directory) {
+  Plot shown = plot;
+  if (shown.series.size() == 1) shown.series.front().name.clear();  // The title says it; no legend.
+  if (!write_plot(shown, directory, plot.name)) return "";
+  return draw_svg(directory, plot.name).value_or("");
+}
+
 std::optional<std::string> draw_svg(const std::filesystem::path& directory, std::string_view stem) {
   const std::filesystem::path picture = directory / fmt::format("{}.svg", stem);
   // gnuplot reads and writes beside the script, so it is started there; its remarks about empty ranges are no
@@ -174,9 +181,14 @@ std::optional<std::string> draw_svg(const std::filesystem::path& directory, std:
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  // In a group of its own: Ctrl-C of the terminal ends wharf's work, not a picture that is half drawn.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t child = 0;
   const int failed =
-      posix_spawnp(&child, "gnuplot", &actions, nullptr, const_cast<char* const*>(arguments), environ);
+      posix_spawnp(&child, "gnuplot", &actions, &attributes, const_cast<char* const*>(arguments), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return std::nullopt;
   int status = 0;

@@ -54,6 +54,9 @@ Result<void> write_plot(const Plot& plot, const std::filesystem::path& directory
 /// is missing or fails.
 std::optional<std::string> draw_svg(const std::filesystem::path& directory, std::string_view stem);
 
+/// Writes a plot into `directory` and draws it: its SVG element, or nothing when gnuplot is missing or fails.
+std::string drawing_of(const Plot& plot, const std::filesystem::path& directory);
+
 /// A text file, written whole or refused with kEnvironment.
 Result<void> write_text_file(const std::filesystem::path& path, std::string_view text);
 

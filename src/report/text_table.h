@@ -32,6 +32,10 @@ class TextTable {
   /// wider.
   std::string text(std::size_t columns_limit = kTerminalColumns) const;
 
+  const std::vector<Column>& columns() const { return columns_; }
+  /// An empty row is a rule.
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }
+
  private:
   struct Layout {
     std::vector<std::size_t> widths;
@@ -40,7 +44,7 @@ class TextTable {
   Layout layout_within(std::size_t columns_limit) const;
 
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;  ///< An empty row is a rule.
+  std::vector<std::vector<std::string>> rows_;
 };
 
 }  // namespace wharf::report

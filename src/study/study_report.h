@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many studies as one self-contained HTML page: tables, sentences, checks, rules and inline SVG; nothing is
-// loaded from elsewhere.
+// Many studies as one self-contained HTML page: tables, sentences, checks, rules and plots.
 #pragma once
 
 #include <span>
@@ -18,9 +17,6 @@ struct ReportedStudy {
   StudyResult result;
   std::vector<std::string> drawings;
 };
-
-/// `text` with the characters that HTML reserves replaced.
-std::string html_text(std::string_view text);
 
 /// The page. `made_by` says what program made it, and with what command.
 std::string report_page(std::span<const ReportedStudy> studies, std::string_view made_by);

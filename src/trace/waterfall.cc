@@ -14,21 +14,8 @@
 namespace wharf::trace {
 namespace {
 
-struct Interval {
-  TimePs begin;
-  TimePs end;
-};
-
-/// Everything that one row shows.
-struct Row {
-  std::string name;
-  TimePs start;  ///< Of the first span, from the operation's begin.
-  TimePs critical;
-  TimePs overlapped;
-  int spans = 0;
-  std::vector<Interval> on_path;
-  std::vector<Interval> beside;
-};
+using Row = WaterfallRow;
+using Interval = WaterfallRow::Interval;
 
 std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
 
@@ -52,60 +39,6 @@ void add_beside(Row& row, TimePs begin, TimePs end) {
   if (begin >= end) return;
   row.beside.push_back({begin, end});
   row.overlapped += end - begin;
-}
-
-std::vector<Row> rows_of(const WaterfallInput& operation) {
-  const TimePs begin = operation.begin;
-  const TimePs end = begin + operation.latency;
-  std::vector<std::size_t> path;
-  const std::vector<Interval> parts = critical_parts(operation.spans, begin, end, path);
-
-  std::map<std::pair<std::size_t, Place>, Row> by_stage;
-  for (std::size_t i = 0; i < operation.spans.size(); ++i) {
-    const Attribution::Span& span = operation.spans[i];
-    const TimePs from = max(span.begin, begin);
-    const TimePs to = min(span.end, end);
-    if (from >= to) continue;
-    const bool named = span.place != 0 && span.place <= operation.places.size();
-    Row& row = by_stage[{index(span.stage), named ? span.place : 0}];
-    if (row.spans++ == 0 || from - begin < row.start) row.start = from - begin;
-    const auto on_path = std::find(path.begin(), path.end(), i);
-    if (on_path == path.end()) {
-      add_beside(row, from, to);
-      continue;
-    }
-    const Interval part = parts[static_cast<std::size_t>(on_path - path.begin())];
-    row.on_path.push_back(part);
-    row.critical += part.end - part.begin;
-    add_beside(row, from, part.begin);
-    add_beside(row, part.end, to);
-  }
-
-  std::vector<Row> rows;
-  for (auto& [what, row] : by_stage) {
-    row.name = name(static_cast<Stage>(what.first));
-    if (what.second != 0) row.name += " " + operation.places[what.second - 1];
-    if (row.spans > 1) row.name += fmt::format(" x{}", row.spans);
-    rows.push_back(std::move(row));
-  }
-  Row holes;
-  holes.name = "UNATTRIBUTED";
-  TimePs reached = begin;
-  for (std::size_t i = 0; i <= parts.size(); ++i) {
-    const Interval next = i < parts.size() ? parts[i] : Interval{end, end};
-    if (next.begin > reached) {
-      if (holes.spans++ == 0) holes.start = reached - begin;
-      holes.on_path.push_back({reached, next.begin});
-      holes.critical += next.begin - reached;
-    }
-    reached = max(reached, next.end);
-  }
-  if (holes.spans > 0) rows.push_back(std::move(holes));
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    if (a.start != b.start) return a.start < b.start;
-    return a.critical + a.overlapped < b.critical + b.overlapped;
-  });
-  return rows;
 }
 
 /// Times in nanoseconds with one decimal, or in microseconds when the operation is long.
@@ -166,11 +99,67 @@ void append_bar(std::string& line, const Row& row, const WaterfallInput& operati
 
 }  // namespace
 
+std::vector<WaterfallRow> waterfall_rows(const WaterfallInput& operation) {
+  const TimePs begin = operation.begin;
+  const TimePs end = begin + operation.latency;
+  std::vector<std::size_t> path;
+  const std::vector<Interval> parts = critical_parts(operation.spans, begin, end, path);
+
+  std::map<std::pair<std::size_t, Place>, Row> by_stage;
+  for (std::size_t i = 0; i < operation.spans.size(); ++i) {
+    const Attribution::Span& span = operation.spans[i];
+    const TimePs from = max(span.begin, begin);
+    const TimePs to = min(span.end, end);
+    if (from >= to) continue;
+    const bool named = span.place != 0 && span.place <= operation.places.size();
+    Row& row = by_stage[{index(span.stage), named ? span.place : 0}];
+    if (row.spans++ == 0 || from - begin < row.start) row.start = from - begin;
+    const auto on_path = std::find(path.begin(), path.end(), i);
+    if (on_path == path.end()) {
+      add_beside(row, from, to);
+      continue;
+    }
+    const Interval part = parts[static_cast<std::size_t>(on_path - path.begin())];
+    row.on_path.push_back(part);
+    row.critical += part.end - part.begin;
+    add_beside(row, from, part.begin);
+    add_beside(row, part.end, to);
+  }
+
+  std::vector<Row> rows;
+  for (auto& [what, row] : by_stage) {
+    row.name = name(static_cast<Stage>(what.first));
+    row.meaning = describe(static_cast<Stage>(what.first));
+    if (what.second != 0) row.name += " " + operation.places[what.second - 1];
+    if (row.spans > 1) row.name += fmt::format(" x{}", row.spans);
+    rows.push_back(std::move(row));
+  }
+  Row holes;
+  holes.name = "UNATTRIBUTED";
+  holes.meaning = "time that no stage claims";
+  TimePs reached = begin;
+  for (std::size_t i = 0; i <= parts.size(); ++i) {
+    const Interval next = i < parts.size() ? parts[i] : Interval{end, end};
+    if (next.begin > reached) {
+      if (holes.spans++ == 0) holes.start = reached - begin;
+      holes.on_path.push_back({reached, next.begin});
+      holes.critical += next.begin - reached;
+    }
+    reached = max(reached, next.end);
+  }
+  if (holes.spans > 0) rows.push_back(std::move(holes));
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    if (a.start != b.start) return a.start < b.start;
+    return a.critical + a.overlapped < b.critical + b.overlapped;
+  });
+  return rows;
+}
+
 std::string draw_waterfall(std::string_view title, const WaterfallInput& operation,
                            const WaterfallOptions& options) {
   WHARF_CHECK(options.columns >= 60);
   const Scale scale(operation.latency);
-  const std::vector<Row> rows = rows_of(operation);
+  const std::vector<Row> rows = waterfall_rows(operation);
   std::size_t names = kNameColumns;
   for (const Row& row : rows) names = std::clamp(row.name.size() + 1, names, kNameColumnsMost);
   const std::size_t cells = static_cast<std::size_t>(options.columns) - names - 2 * kTimeColumns - 2;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "trace/attribution.h"
 
@@ -27,6 +28,25 @@ struct WaterfallInput {
   /// Name of each place, by its number less 1; spans of a place that has one get a row for each stage there.
   std::span<const std::string> places{};
 };
+
+/// Everything that one row shows: a stage, at a place if that has a name.
+struct WaterfallRow {
+  struct Interval {
+    TimePs begin;
+    TimePs end;
+  };
+  std::string name;
+  std::string_view meaning;  ///< Of the stage, one sentence.
+  TimePs start;              ///< Of the first span, from the operation's begin.
+  TimePs critical;
+  TimePs overlapped;
+  int spans = 0;
+  std::vector<Interval> on_path;  ///< In simulated time, as `beside`.
+  std::vector<Interval> beside;
+};
+
+/// The rows in the order in which they begin. Time that no span claims has a row of its own.
+std::vector<WaterfallRow> waterfall_rows(const WaterfallInput& operation);
 
 /// Lines of text, each ended by a line feed. Spans of one stage (at one place) share a row; time that no span
 /// claims gets a row of its own, named "UNATTRIBUTED".

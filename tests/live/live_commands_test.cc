@@ -64,6 +64,7 @@ std::vector<std::string> perf_examples() {
 // As they stand, but for the address and the program, which lie elsewhere in a test.
 TEST(LivePerf, EveryExampleOfTheHelpWorks) {
   std::size_t ran = 0;
+  const cli_test::ScratchDirectory scratch;
   for (const std::string& example : perf_examples()) {
     const std::string protocol = example.find("--protocol roce") != std::string::npos  ? "roce"
                                  : example.find("--protocol uet") != std::string::npos ? "uet"
@@ -74,11 +75,16 @@ TEST(LivePerf, EveryExampleOfTheHelpWorks) {
         std::regex_replace(example, kHead, std::string(WHARF_PROGRAM) + " perf " + server.address);
     line = std::regex_replace(line, std::regex("--duration 2s"), "--duration 20ms");
     ASSERT_NE(line, example);
-    const Outcome outcome = cli_test::run({"bash", "-c", line});
+    const Outcome outcome = cli_test::run({"bash", "-c", "cd " + (scratch / "") + " && " + line});
     EXPECT_EQ(outcome.exit_code, 0) << example << "\n" << outcome.err;
     ++ran;
   }
   EXPECT_GE(ran, 5U);
+  std::ifstream page(scratch / "out/sizes.html");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  for (const char* what :
+       {"send over ub", "Bandwidth by size", "checks of the bytes", "--all-sizes --duration"})
+    EXPECT_THAT(text, testing::HasSubstr(what));
 }
 
 class LiveCommands : public testing::TestWithParam<std::string> {};
