@@ -81,11 +81,15 @@ struct RoceConfig {
   std::uint32_t access_slots = 512;       ///< Memory accesses under way; 32 more per queue, 8 its own.
   std::uint32_t queue_cache_entries = 0;  ///< Queue-pair context records on the interface; 0: all of them.
   std::uint32_t key_cache_entries = 0;    ///< Memory-key records on the interface; 0: all of them.
-  std::uint64_t context_base = std::uint64_t{1} << 56U;  ///< Host address of the evicted records.
+  std::uint64_t context_base = std::uint64_t{1} << 56U;  ///< Of kContextRegionBytes for evicted records.
   std::uint32_t deferred_packets = 1024;  ///< Packets that wait for context records; more are dropped.
 
   trace::Tracer* tracer = nullptr;  ///< May be null. Outlives the engine.
 };
+
+/// Bytes from `context_base` on that evicted records may take: the first half has room for a record of each
+/// queue pair that an engine can have, the second for one of each memory key.
+inline constexpr std::uint64_t kContextRegionBytes = std::uint64_t{1} << 30U;
 
 /// Refuses values outside the ranges above, naming the key.
 Result<void> check(const RoceConfig& config);

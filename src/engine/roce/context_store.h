@@ -99,6 +99,7 @@ class ContextStore {
   static constexpr std::uint32_t kContextStream = 0xffff'ffff;
   static constexpr std::uint32_t kQueueRecordBytes = sizeof(QueuePairContext);
   static constexpr std::uint32_t kKeyRecordBytes = sizeof(MemoryKeyRecord);
+  static_assert(kContextRegionBytes / 2 >= (std::uint64_t{1} << 24U) * kKeyRecordBytes);
 
   struct DeferredPacket {
     wire::Packet packet;
@@ -115,7 +116,7 @@ class ContextStore {
     return core_.config.context_base + std::uint64_t{id} * kQueueRecordBytes;
   }
   std::uint64_t key_address(std::uint32_t index) const {
-    return core_.config.context_base + (std::uint64_t{1} << 40U) + std::uint64_t{index} * kKeyRecordBytes;
+    return core_.config.context_base + kContextRegionBytes / 2 + std::uint64_t{index} * kKeyRecordBytes;
   }
   void line_up(TimePs now, QueuePair& pair);
   /// Room for everything that packets may start from here on. Control side only.

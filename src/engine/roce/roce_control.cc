@@ -62,6 +62,8 @@ void RoceEngine::attach_places(QueuePair& pair) {
   for (SavedResource& saved : pair.saved_resources()) saved = SavedResource{};
 }
 
+static_assert(kContextRegionBytes / 2 >= std::uint64_t{RoceEngine::kMaxQueues} * sizeof(QueuePairContext));
+
 Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::QueueConfig& asked) {
   engine::QueueConfig config = asked;
   for (const auto& [key, depth] :

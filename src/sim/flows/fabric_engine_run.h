@@ -45,12 +45,6 @@ class FabricEngineRun {
   }
 
   Result<FabricReport> run(const FabricRunOptions& options) {
-    {
-      wire::PayloadPool payloads;
-      Arena arena;
-      const auto tried = engines_.make(own_config(), 0, payloads, arena);
-      if (!tried) return tried.error();
-    }
     expect_large_heap(topology_.host_count() * kHeapOfHost);
     // One arena per partition would do; one per host keeps engines of one thread apart from others.
     std::vector<std::unique_ptr<Arena>> arenas;

@@ -87,6 +87,26 @@ TEST(FabricRun, ATriggerOfAReceiptFiresWhenTheDestinationHasAll) {
   EXPECT_EQ(starts("2->3"), microseconds(1)) << "the delay of a link later elsewhere";
 }
 
+TEST(FabricRun, AMessageThatNoEngineCarriesIsRefusedByItsPlace) {
+  const auto of = [](std::uint64_t bytes, verbs::Verb verb) {
+    workload::FlowList list;
+    list.name = "flows.csv";
+    list.flows.push_back({.id = 7, .source = 0, .destination = 1, .verb = verb, .bytes = bytes});
+    return list;
+  };
+  const FabricRunConfig config = plain(wire::Protocol::kUb);
+  EXPECT_TRUE(check_flows(tree(), of(65'536, verbs::Verb::kSend), config).ok());
+  EXPECT_TRUE(check_flows(tree(), of(65'537, verbs::Verb::kWrite), config).ok());
+  const auto refused = run_flows(tree(), of(65'537, verbs::Verb::kSend), config, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::kInput);
+  EXPECT_THAT(
+      refused.error().message,
+      testing::HasSubstr("found a send of 65537 bytes in flow 7, expected at most 65536 bytes in one message "
+                         "over ub, or a write"));
+  EXPECT_TRUE(check_flows(tree(), of(5'000'000, verbs::Verb::kSend), plain(wire::Protocol::kRoce)).ok());
+}
+
 /// Rounds of all 16 hosts, each of which starts the next in another way, from host to host; and a chain of
 /// receipts beside them.
 workload::FlowList rounds_and_a_chain() {

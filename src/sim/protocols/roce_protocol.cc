@@ -7,13 +7,6 @@
 #include "engine/roce/counter_names.h"
 
 namespace wharf::sim {
-namespace {
-
-/// Addresses that evicted context records may take: room for about a hundred thousand queue pairs.
-constexpr std::uint64_t kContextBytes = std::uint64_t{64} << 20U;
-
-}  // namespace
-
 Result<roce::RoceEngine> RoceProtocol::Engines::make(const Config& config, std::uint32_t host,
                                                      wire::PayloadPool& payloads, Arena& arena) {
   Config own = config;
@@ -27,7 +20,7 @@ roce::RoceConfig RoceProtocol::placed(const Config& config, const EngineSite& si
   engine.seed = site.seed;
   engine.tracer = site.tracer;
   if (engine.queue_cache_entries > 0 || engine.key_cache_entries > 0)
-    engine.context_base = site.allocate(Bytes{kContextBytes});
+    engine.context_base = site.allocate(Bytes{roce::kContextRegionBytes});
   return engine;
 }
 

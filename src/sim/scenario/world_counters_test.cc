@@ -47,6 +47,21 @@ TEST(WorldCounters, AProgramsCountsAreThoseOfAllClients) {
   EXPECT_EQ(lock.summary["counters"]["program"]["increments"], 4 * kOperations);
 }
 
+/// Hosts have memory for what their NICs evict: a small cache of records costs time, and no operation.
+TEST(WorldCounters, EvictedRecordsComeBack) {
+  for (const char* cache :
+       {"model.roce.key_cache=1", "model.roce.queue_cache=1", "model.ub.context_cache=4"}) {
+    const bool roce = std::string_view(cache).find("roce") != std::string_view::npos;
+    const auto result =
+        counted({roce ? "model.stack=roce_bf" : "model.stack=ub_urma", cache, "topology.from=star:6",
+                 "hosts.servers=1", "run.workload=verb_loop", "run.verb=write_imm", "run.payload=8B"});
+    const auto& engine = result.report.counters["hosts"]["engine"];
+    EXPECT_EQ(result.report.program_errors, 0U) << cache;
+    EXPECT_EQ(engine.value("contexts_lost", 0), 0) << cache;
+    EXPECT_GT(engine.value("context_evictions", 0), 0) << cache;
+  }
+}
+
 /// A program that repeats a verb does so on every client, the second too, and its memory is judged by what
 /// all did.
 TEST(WorldCounters, EveryClientRepeatsItsVerb) {
