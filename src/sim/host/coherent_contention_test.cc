@@ -258,6 +258,10 @@ TEST(CoherentContention, RefusesQueuesThatCannotBeBuilt) {
             "ddr.write_low_percent is 85, expected less than ddr.write_high_percent (85)");
   EXPECT_EQ(refusal([](CoherentConfig& c) { c.core_cache.width_bytes = 24; }),
             "core_cache.width_bytes is 24, expected a power of two from 1 to 64");
+  EXPECT_EQ(refusal([](CoherentConfig& c) { c.core_cache.cache.lines.level1_sets = 3; }),
+            "core_cache.level1_sets is 3, expected a power of two from 1 to 1048576");
+  EXPECT_EQ(refusal([](CoherentConfig& c) { c.core_cache.cache.lines.level2_sets = 511; }),
+            "core_cache.level2_sets is 511, expected a power of two from 1 to 1048576");
   EXPECT_EQ(refusal([](CoherentConfig&) {}), "");
 }
 

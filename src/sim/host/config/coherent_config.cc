@@ -54,15 +54,18 @@ Result<void> require_entries(const char* key, std::uint32_t value) {
 Result<void> validate(const CoherentConfig& config) {
   const DdrConfig& ddr = config.ddr;
   const CoherenceConfig& coherence = config.coherence;
-  WHARF_TRY(require_powers({{"ddr.channels", ddr.channels, 1, 64},
-                            {"ddr.ranks", ddr.ranks, 1, 8},
-                            {"ddr.banks", ddr.banks, 1, 64},
-                            {"ddr.row_bytes", ddr.row_bytes, 64, 65536},
-                            {"ddr.interleave_bytes", ddr.interleave_bytes, 64, ddr.row_bytes},
-                            {"coherence.width_bytes", coherence.width_bytes, 1, 64},
-                            {"core_cache.width_bytes", config.core_cache.width_bytes, 1, 64},
-                            {"coherence.directory_sets", coherence.directory_sets, 1, 1U << 20U},
-                            {"io_link.width_bytes", config.io_link.width_bytes, 1, 1024}}));
+  WHARF_TRY(
+      require_powers({{"ddr.channels", ddr.channels, 1, 64},
+                      {"ddr.ranks", ddr.ranks, 1, 8},
+                      {"ddr.banks", ddr.banks, 1, 64},
+                      {"ddr.row_bytes", ddr.row_bytes, 64, 65536},
+                      {"ddr.interleave_bytes", ddr.interleave_bytes, 64, ddr.row_bytes},
+                      {"coherence.width_bytes", coherence.width_bytes, 1, 64},
+                      {"core_cache.width_bytes", config.core_cache.width_bytes, 1, 64},
+                      {"core_cache.level1_sets", config.core_cache.cache.lines.level1_sets, 1, 1U << 20U},
+                      {"core_cache.level2_sets", config.core_cache.cache.lines.level2_sets, 1, 1U << 20U},
+                      {"coherence.directory_sets", coherence.directory_sets, 1, 1U << 20U},
+                      {"io_link.width_bytes", config.io_link.width_bytes, 1, 1024}}));
   const TimePs zero = kTimeZero;
   const TimePs one = picoseconds(1);
   WHARF_TRY(require_times({{"ddr.rcd", ddr.rcd, zero},
