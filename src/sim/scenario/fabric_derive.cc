@@ -10,6 +10,7 @@
 
 #include "sim/fabric/topology_survey.h"
 #include "sim/scenario/fabric_settings.h"
+#include "sim/scenario/flow_control_room.h"
 
 namespace wharf::sim {
 namespace {
@@ -103,30 +104,6 @@ FlowSite site_of(const FabricSettings& settings, std::function<std::uint32_t()> 
           settings.shared_connections() == workload::SharedConnections::kAll, std::move(most_connections)};
 }
 
-/// How much slower a slow link is, and how much shorter its queue.
-constexpr std::uint64_t kSlowdown = 4;
-
-/// Refuses queues that end before flow control holds anybody back: they would drop what it has let in.
-Result<void> check_queues(const FabricSettings& settings, const FabricDerived& derived) {
-  const bool by_key = settings.queue_packets != 0 || settings.queue_bdp_factor != 0;
-  if (!by_key || settings.flow_control == FlowControl::kNone) return {};
-  const FlowControlConfig& flow = settings.links.flow_control;
-  const bool pauses = settings.flow_control == FlowControl::kPause;
-  const std::uint64_t slow = settings.slow_links > 0 ? kSlowdown : 1;
-  const std::uint64_t needed =
-      slow * (pauses ? std::uint64_t{flow.xoff_bytes} + derived.full_packet : flow.credit_limit_bytes);
-  if (derived.queue_bytes >= needed) return {};
-  const std::uint64_t packets = divide_up(needed, derived.full_packet);
-  const std::string found = settings.queue_packets != 0
-                                ? fmt::format("fabric.queue_packets is {}", settings.queue_packets)
-                                : fmt::format("fabric.queue_bdp_factor is {}", settings.queue_bdp_factor);
-  return input_error(
-      fmt::format("{}, a queue of {}, expected at least {} packets ({}): {} lets as much in before it holds "
-                  "a sender back",
-                  found, format_bytes(Bytes{derived.queue_bytes}), packets, format_bytes(Bytes{needed}),
-                  pauses ? "fabric.pfc_xoff" : "fabric.credit_limit"));
-}
-
 /// What depends on the topology as well as on the keys.
 Result<void> check_combination(const FabricSettings& settings, const FabricDerived& derived,
                                const EndNetwork& network) {
@@ -146,7 +123,6 @@ Result<void> check_combination(const FabricSettings& settings, const FabricDeriv
         fmt::format("fabric.ecn_low_packets: found {}, expected at most fabric.ecn_high_packets, {}",
                     format_bytes(Bytes{derived.ecn_low}), format_bytes(Bytes{derived.ecn_high})));
   }
-  WHARF_TRY(check_queues(settings, derived));
   const BitsPerSecond least = settings.dcqcn.rpg_min_rate;
   if (settings.controller == SenderController::kDcqcn && (least.value == 0 || least > network.link)) {
     return input_error(
@@ -238,11 +214,11 @@ Result<void> add_failures(const Topology& topology, const FatTreeShape* shape, c
   return {};
 }
 
-/// `profile` for a link with 1/kSlowdown of the speed: queues and thresholds hold as much time.
+/// `profile` for a link with 1/kSlowLink of the speed: queues and thresholds hold as much time.
 PortProfile slowed(PortProfile profile) {
   for (PortQueueConfig& queue : profile.queues) {
     for (std::uint32_t* bytes : {&queue.capacity_bytes, &queue.mark_min_bytes, &queue.mark_max_bytes}) {
-      if (*bytes != kUnlimitedBytes) *bytes = static_cast<std::uint32_t>(*bytes / kSlowdown);
+      if (*bytes != kUnlimitedBytes) *bytes = static_cast<std::uint32_t>(*bytes / kSlowLink);
     }
   }
   return profile;
@@ -261,7 +237,7 @@ Result<void> add_slow_links(const Topology& topology, std::uint32_t count, Fabri
       continue;
     const PortId down = topology.node(link.node).tier == top ? port : link.reverse;
     fabric.changes.push_back(
-        {.at = kTimeZero, .port = down, .up = true, .rate = {topology.port(down).rate.value / kSlowdown}});
+        {.at = kTimeZero, .port = down, .up = true, .rate = {topology.port(down).rate.value / kSlowLink}});
     if (left == count) {
       fabric.port_profile.resize(topology.ports().size(), 0);
       fabric.profiles.push_back(slowed(fabric.profiles[0]));
@@ -282,8 +258,10 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
   const bool marks = settings.ecn && !settings.switches_grant();
   PortProfile profile = PortProfile::composite(derived.queue_bytes, marks ? derived.ecn_low : kUnlimitedBytes,
                                                marks ? derived.ecn_high : kUnlimitedBytes);
-  // Flow control is there so that nothing is dropped: what a link may still send bounds queues.
-  if (settings.lossless()) profile.queues[1].capacity_bytes = kUnlimitedBytes;
+  // Flow control is there so that nothing is dropped: what a link may still send bounds queues, that of
+  // acknowledgements too.
+  if (settings.lossless())
+    profile.queues[0].capacity_bytes = profile.queues[1].capacity_bytes = kUnlimitedBytes;
   profile.queues[1].mark_most_ppm = static_cast<std::uint32_t>(std::lround(settings.ecn_most * 1e6));
   profile.queues[1].mark_behind = settings.ecn_occupancy == EcnOccupancy::kBehindPacket;
   if (!settings.trims()) {
@@ -345,10 +323,10 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   config.fabric = derive_fabric(settings, run.derived, topology);
   WHARF_TRY(add_failures(topology, shape, list, config.fabric));
   WHARF_TRY(add_slow_links(topology, settings.slow_links, config.fabric));
+  WHARF_TRY(check_queue_room(settings, run.derived, topology, config.fabric));
   config.end = settings.end == kTimeZero ? kNever : settings.end;
   config.time_limit = settings.time_limit;
   config.stall_after = stall_patience(settings, run.derived, topology, summary, config);
-  config.stall_learns = settings.stall_after == kTimeZero;
   config.threads = settings.threads;
   return run;
 }

@@ -156,7 +156,10 @@ TEST(FabricLinks, LossAfterRetries) {
 
 TEST(FabricLinks, ThresholdsDecideWhenALinkPauses) {
   const auto with = [&](const std::string& xoff, const std::string& xon) {
-    return run({"fabric.flow_control=pause", "fabric.pfc_xoff=" + xoff, "fabric.pfc_xon=" + xon}, {1, 2, 3})
+    // Queues that hold what three links bring before the highest threshold.
+    return run({"fabric.queue_packets=30000", "fabric.flow_control=pause", "fabric.pfc_xoff=" + xoff,
+                "fabric.pfc_xon=" + xon},
+               {1, 2, 3})
         .totals.pause_frames;
   };
   EXPECT_EQ(with("30MB", "1MB"), 0U);

@@ -192,8 +192,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
       binder.time(
           "stall_after", settings.stall_after,
           "simulated time without any byte arriving or flow ending after which a run counts as stalled; "
-          "0ns: eight time-outs in a row (more where links lose packets) and 64 base round trips, and four "
-          "times any silence that has ended");
+          "0ns: eight time-outs in a row (more where links lose packets) and 64 base round trips");
     }
     binder.integer("seed", settings.seed, "seed of every random stream");
     binder.integer("threads", settings.threads, "partitions of the fabric; results do not depend on it", 1,
@@ -287,7 +286,7 @@ Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& so
   if (!source.profile.empty()) document.set("model.profile", source.profile, "--profile");
   for (const auto& option : source.options) {
     const ConfigValue* given = document.peek(option.key);
-    if (given != nullptr && given->layer == kOverrideLayer && given->text != option.value) {
+    if (given != nullptr && given->layer == kOverrideLayer && !same_value(given->text, option.value)) {
       return input_error(fmt::format("{}: {} is \"{}\" beside {} {}, expected one of the two", given->origin,
                                      option.key, given->text, option.name, option.value));
     }

@@ -105,12 +105,13 @@ TEST(FabricSettings, DroppedKeysTakeTheValueThatTheyHad) {
       "--set: fabric.planes is \"2\", but this key was dropped: all switches are one network; leave it out");
 }
 
-// A queue that ends before flow control holds a sender back would drop what flow control has let in.
+// A queue that ends before flow control holds all links back that lead to it would drop what it has let in.
 TEST(FabricSettings, QueuesAreNoShorterThanWhatFlowControlLetsIn) {
-  const auto refused = [](const std::vector<std::string>& overrides) -> std::string {
+  const Topology hosts16 = star(16, {gigabits_per_second(100), microseconds(1)}, kTimeZero);
+  const auto refused = [&](const std::vector<std::string>& overrides) -> std::string {
     const auto loaded = load_fabric_settings({"", overrides, "profiles"});
     EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
-    const auto run = derive_fabric_run(loaded->settings, tree(16), nullptr, {});
+    const auto run = derive_fabric_run(loaded->settings, hosts16, nullptr, {});
     return run.ok() ? "" : run.error().message;
   };
   const std::vector<std::string> base{"fabric.trimming=false", "fabric.payload=4KiB", "fabric.header=64B"};
@@ -118,18 +119,24 @@ TEST(FabricSettings, QueuesAreNoShorterThanWhatFlowControlLetsIn) {
     more.insert(more.begin(), base.begin(), base.end());
     return refused(more);
   };
-  EXPECT_EQ(
-      with({"fabric.flow_control=pause", "fabric.queue_packets=1"}),
-      "fabric.queue_packets is 1, a queue of 4160B, expected at least 26 packets (104160B): fabric.pfc_xoff "
-      "lets as much in before it holds a sender back");
-  EXPECT_THAT(with({"fabric.flow_control=credit", "fabric.queue_packets=1"}),
-              HasSubstr("expected at least 49 packets (200000B): fabric.credit_limit"));
-  EXPECT_EQ(with({"fabric.flow_control=pause", "fabric.queue_packets=26"}), "");
-  EXPECT_THAT(with({"fabric.flow_control=pause", "fabric.queue_packets=25"}),
-              HasSubstr("at least 26 packets"));
-  EXPECT_EQ(with({"fabric.flow_control=credit", "fabric.queue_packets=49"}), "");
+  // Of each of 15 links: 100,000 bytes until the packet that crosses them, which is 4,160; a packet and four
+  // frames of 84 before the pause frame has left, 359.68 ns; 1 us each way; that makes 29,496 bytes of a link
+  // of 12.5 bytes a nanosecond; and the packet that is being sent then.
+  EXPECT_EQ(with({"fabric.flow_control=pause", "fabric.queue_packets=1"}),
+            "fabric.queue_packets is 1, a queue of 4160B, expected at least 497 packets (2067255B): so much "
+            "may come over 15 links for one port before fabric.pfc_xoff holds them back");
+  EXPECT_EQ(with({"fabric.flow_control=pause", "fabric.queue_packets=497"}), "");
+  EXPECT_THAT(with({"fabric.flow_control=pause", "fabric.queue_packets=496"}),
+              HasSubstr("at least 497 packets"));
+  // 200,000 bytes are 1,562 credits, of which a packet takes 33: 47 packets of each link.
+  EXPECT_THAT(with({"fabric.flow_control=credit", "fabric.queue_packets=704"}),
+              HasSubstr("expected at least 705 packets (2932800B): so much may come over 15 links for one "
+                        "port before fabric.credit_limit holds them back"));
+  EXPECT_EQ(with({"fabric.flow_control=credit", "fabric.queue_packets=705"}), "");
+  EXPECT_THAT(with({"fabric.flow_control=pause", "fabric.queue_bdp_factor=1"}),
+              HasSubstr("fabric.queue_bdp_factor is 1"));
   // Thresholds that fit the queue.
-  EXPECT_EQ(with({"fabric.flow_control=pause", "fabric.queue_packets=2", "fabric.pfc_xoff=4KiB",
+  EXPECT_EQ(with({"fabric.flow_control=pause", "fabric.queue_packets=152", "fabric.pfc_xoff=4KiB",
                   "fabric.pfc_xon=1KiB"}),
             "");
   // Without flow control a short queue drops, as it should.
@@ -184,6 +191,12 @@ TEST(FabricSettings, AnOptionAndTheKeyItStandsForMayNotDiffer) {
       "--set: traffic.collective is \"incast\" beside --collective permutation, expected one of the two");
   source.options[0].value = "incast";
   EXPECT_TRUE(load_fabric_settings(source).ok());
+  // The same value, however it is written.
+  source.overrides = {"run.end=1000ns"};
+  source.options = {{"run.end", "1us", "--end"}};
+  EXPECT_TRUE(load_fabric_settings(source).ok());
+  source.options[0].value = "2us";
+  EXPECT_FALSE(load_fabric_settings(source).ok());
 }
 
 TEST(FabricSettings, KeysAndProfilesOfTwoHostsAreCalledThat) {
