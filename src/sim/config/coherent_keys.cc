@@ -61,6 +61,8 @@ void bind_bus(Binder& binder, CoherenceConfig& bus) {
                  64);
   binder.probability("ddio_hit_ratio", bus.ddio_hit_ratio,
                      "accesses of devices past the private caches that the last-level cache answers");
+  const Binder::Section answers(binder, "", bus.ddio_hit_ratio > 0,
+                                "only with coherence.ddio_hit_ratio above 0");
   binder.time("last_level", bus.last_level, "what such an answer takes instead of DRAM");
 }
 
@@ -126,8 +128,12 @@ void bind_root_complex(Binder& binder, RootComplexConfig& complex, bool judges_o
               "answers leave in the order of the requests, not as they are ready");
   binder.flag("write_before_annotated_read", complex.queue.order.write_before_annotated_read,
               "reads with a proposed label wait for earlier writes, as legacy reads do");
-  binder.flag("release_before_acquire", complex.queue.order.release_before_acquire,
-              "a release write before a later acquire read (RCsc)");
+  {
+    const Binder::Section acquires(binder, "", false,
+                                   "only where a NIC asks for an acquire, which no scenario's does");
+    binder.flag("release_before_acquire", complex.queue.order.release_before_acquire,
+                "a release write before a later acquire read (RCsc)");
+  }
   binder.choice<LegalPassing>(
       "passing", complex.passing, kPassings,
       "requests pass each other on the link and on the way to memory as far as they may; "

@@ -56,7 +56,7 @@ void bind_cache_level(Binder& binder, std::string_view name, CacheLevelConfig& l
   binder.time("latency", level.latency, "load to use when this level answers, the levels above included");
 }
 
-void bind_core(Binder& binder, CoreConfig& core, const HostKeyScope& scope) {
+void bind_core(Binder& binder, CoreConfig& core, const HostKeyScope& scope, bool is_flat) {
   const Binder::Section section(binder, "core");
   {
     const Binder::Section queue(binder, "", scope.queue_path, "only work requests use it");
@@ -76,8 +76,10 @@ void bind_core(Binder& binder, CoreConfig& core, const HostKeyScope& scope) {
                   "the core reads a completion record in an on-chip buffer");
     }
   }
-  const Binder::Section misses(binder, "", scope.load_store_path || scope.local_accesses,
-                               "only loads and stores of the core use it");
+  // A core with coherent caches has their miss registers (core_cache.misses).
+  const Binder::Section misses(binder, "",
+                               scope.load_store_path || scope.replay || (scope.local_accesses && is_flat),
+                               "only loads and stores of remote or flat memory use it");
   binder.integer(
       "outstanding_misses", core.outstanding_misses,
       "misses of local memory in flight; likewise those of remote memory, and dirty lines on their way there",
@@ -199,14 +201,21 @@ void bind_stream(Binder& binder, MmioStreamConfig& stream, const HostKeyScope& s
 
 void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
   {
+    // Before all others, which depend on it.
+    const Binder::Section section(binder, "memory");
+    binder.choice<MemorySystem>("system", config.memory.system, kMemorySystems,
+                                "a cost per access, or lines with copies in caches and an ordering queue");
+  }
+  const bool is_flat = config.memory.system == MemorySystem::kFlat;
+  {
     const Binder::Section section(binder, "time");
     binder.choice<StageRounding>("rounding", config.time.rounding, kRoundings,
                                  "how the duration of each stage is rounded");
   }
-  bind_core(binder, config.core, scope);
+  bind_core(binder, config.core, scope, is_flat);
   {
-    const bool is_flat = config.memory.system == MemorySystem::kFlat;
-    const Binder::Section section(binder, "cache", scope.load_store_path || (scope.local_accesses && is_flat),
+    const Binder::Section section(binder, "cache",
+                                  scope.load_store_path || scope.replay || (scope.local_accesses && is_flat),
                                   "only loads and stores of the core use it");
     bind_cache_level(binder, "l1", config.cache.l1);
     bind_cache_level(binder, "l2", config.cache.l2);
@@ -218,10 +227,7 @@ void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
   }
   {
     const Binder::Section section(binder, "memory");
-    binder.choice<MemorySystem>("system", config.memory.system, kMemorySystems,
-                                "a cost per access, or lines with copies in caches and an ordering queue");
-    const Binder::Section flat(binder, "", config.memory.system == MemorySystem::kFlat,
-                               "only with memory.system = flat");
+    const Binder::Section flat(binder, "", is_flat, "only with memory.system = flat");
     binder.time("row_hit", config.memory.row_hit, "a NIC's access to an open row");
     {
       const Binder::Section core(
@@ -239,11 +245,10 @@ void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
     binder.time("crossing", config.bus.crossing, "one transaction, request and reply together");
     binder.rate("rate", config.bus.rate, "data rate per direction; 0bps is unlimited");
   }
-  bind_pcie(binder, config.pcie, scope, config.memory.system == MemorySystem::kFlat);
+  bind_pcie(binder, config.pcie, scope, is_flat);
   bind_nic(binder, config.nic, scope);
   bind_stream(binder, config.mmio_stream, scope);
-  const Binder::Section coherent(binder, "", config.memory.system == MemorySystem::kCoherent,
-                                 "only with memory.system = coherent");
+  const Binder::Section coherent(binder, "", !is_flat, "only with memory.system = coherent");
   bind_coherent_memory(binder, config.coherent, {.has_link = scope.pcie, .judges_order = scope.judges_order});
   const Binder::Section dma(binder, "dma");
   binder.choice<OrderPlace>("order", config.coherent.order, kOrderPlaces,

@@ -114,8 +114,12 @@ void bind_replay_model(Binder& binder, ReplayConfig& replay, bool active) {
                  std::int64_t{1} << 26);
   binder.integer("window_pages", replay.paging.window_pages, "the demanded page and those fetched after it",
                  1, 64);
-  binder.choice<PageReadRule>("read", replay.paging.read, kPageReads,
-                              "in which order a window's pages arrive");
+  {
+    const Binder::Section several(binder, "", replay.paging.window_pages > 1,
+                                  "only with model.paging.window_pages above 1");
+    binder.choice<PageReadRule>("read", replay.paging.read, kPageReads,
+                                "in which order a window's pages arrive");
+  }
   binder.choice<PageWriteBackRule>("write_back", replay.paging.write_back, kPageWriteBacks,
                                    "whether evicted dirty pages are written back");
   binder.integer("outstanding_writes", replay.paging.outstanding_writes, "pages being written back at a time",

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "sim/protocols/key_draw.h"
+#include "sim/protocols/request_rules.h"
 
 namespace wharf::sim {
 namespace {
@@ -108,9 +109,13 @@ void bind_channels(Binder& binder, ub::UbConfig& ub) {
   binder.integer("min_rnr_timer", ub.min_rnr_timer, "receiver-not-ready timer code", 0, 31);
   binder.integer("err_timeout", ub.err_timeout,
                  "longest wait for the answer to a confirmed request, 4.096 us * 2^n (URMA API)", 0, 31);
-  binder.integer("page_fault_retry", ub.page_fault_retry,
-                 "tries after a page fault at the target (response status 2)", 0, 1'000'000);
-  binder.integer("page_fault_timer", ub.page_fault_timer, "page-fault timer code, as min_rnr_timer", 0, 31);
+  {
+    const Binder::Section faults(binder, "", false,
+                                 "only where a target reports page faults, which no simulated host does");
+    binder.integer("page_fault_retry", ub.page_fault_retry,
+                   "tries after a page fault at the target (response status 2)", 0, 1'000'000);
+    binder.integer("page_fault_timer", ub.page_fault_timer, "page-fault timer code, as min_rnr_timer", 0, 31);
+  }
   binder.integer("transactions_per_jetty", ub.transactions_per_jetty,
                  "segments outstanding per jetty, a power of two; TASSN has 16 bits", 1, 32768);
   binder.integer("fetch_ahead", ub.fetch_ahead_packets,
@@ -221,5 +226,7 @@ void UbProtocol::draw_requests(KeyDraw& draw) {
   if (draw.one_in(2)) draw.text("run.order_tag", draw.any({"relaxed", "strong"}));
   if (draw.one_in(3)) draw.flag("run.completion_in_order", false);
 }
+
+bool orders_requests(wire::Protocol protocol) { return protocol == wire::Protocol::kUb; }
 
 }  // namespace wharf::sim

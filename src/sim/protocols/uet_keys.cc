@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "sim/protocols/key_draw.h"
+#include "sim/protocols/request_rules.h"
 
 namespace wharf::sim {
 namespace {
@@ -369,5 +370,7 @@ void UetProtocol::draw(KeyDraw& draw, const StackTraits&, bool) {
 void UetProtocol::draw_flows(KeyDraw& draw) {
   if (draw.one_in(2)) draw.text("fabric.control", draw.any({"sender", "receiver", "both"}));
 }
+
+bool notifies_of_marks(wire::Protocol protocol) { return protocol != wire::Protocol::kUet; }
 
 }  // namespace wharf::sim

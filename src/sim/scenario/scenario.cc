@@ -17,6 +17,7 @@
 #include "sim/config/profile.h"
 #include "sim/host/core/sim_remote.h"
 #include "sim/scenario/group_errors.h"
+#include "sim/scenario/idle_keys.h"
 #include "sim/scenario/input_file.h"
 #include "sim/scenario/replay_run.h"
 #include "sim/scenario/scenario_kind.h"
@@ -93,7 +94,6 @@ std::vector<const workload::WorkloadConfig*> programs_of(const ScenarioConfig& c
   return programs;
 }
 
-/// Which parts of the hosts matter to this run.
 /// Whether `program` loads or stores memory of the host that it runs on.
 bool loads_local_memory(const workload::WorkloadConfig& program, bool load_store_stack) {
   using workload::AccessPath;
@@ -104,6 +104,7 @@ bool loads_local_memory(const workload::WorkloadConfig& program, bool load_store
   return chase->access != AccessPath::kAuto || !load_store_stack;
 }
 
+/// Which parts of the hosts matter to this run.
 HostKeyScope scope_of(const ScenarioConfig& config) {
   HostKeyScope scope;
   scope.pcie = config.attachment == Attachment::kPcie;
@@ -115,13 +116,14 @@ HostKeyScope scope_of(const ScenarioConfig& config) {
   scope.mmio_stream = config.submission == SubmissionPath::kMmioStream;
   const bool load_store_stack = traits(config.stack).load_store;
   const bool replay = config.program == ProgramKind::kReplay;
-  scope.load_store_path = replay;  // The replay's caches.
+  const bool by_lines = config.replay.far_memory == FarMemory::kLines;
+  scope.load_store_path = replay && load_store_stack && by_lines;
   scope.replay = replay;
   scope.local_accesses = false;
   scope.context_fetches = visit_protocol(scope.protocol, [&]<typename P>(std::type_identity<P>) {
     return P::fetches_contexts(std::get<typename P::Settings>(config.protocols));
   });
-  scope.queue_path = replay && (!load_store_stack || config.replay.far_memory == FarMemory::kPaged);
+  scope.queue_path = replay && !scope.load_store_path;
   for (const workload::WorkloadConfig* program : programs_of(config)) {
     if (std::holds_alternative<workload::ItemGetsConfig>(*program)) scope.judges_order = true;
     if (loads_local_memory(*program, load_store_stack)) scope.local_accesses = true;
@@ -413,6 +415,7 @@ void bind_hosts(Binder& binder, ScenarioConfig& config) {
                    "rows of operations.csv; sums and latencies cover every operation");
   }
   for (ProgramSettings& program : config.programs) bind_beside(binder, program);
+  bind_replay_model(binder, config.replay, config.program == ProgramKind::kReplay);
   // A protocol's settings decide about keys of the host.
   each_protocol([&]<typename P>(std::type_identity<P>) {
     const HostKeyScope paths = scope_of(config);
@@ -430,7 +433,6 @@ void bind_hosts(Binder& binder, ScenarioConfig& config) {
     binder.time("line", config.rdmo.line, "the same for each 64 bytes of data that came in the message");
   }
   bind_link(binder, config.link);
-  bind_replay_model(binder, config.replay, config.program == ProgramKind::kReplay);
 }
 
 }  // namespace
@@ -473,7 +475,9 @@ std::vector<KeyDoc> every_key() {
   for (KeyDoc& key : group_keys()) keys.push_back(std::move(key));
   for (const auto& [index, programs] : of) {
     if (programs.size() == workload::kWorkloadKindCount) {
-      if (keys[index].condition.starts_with(kOnlyWithProgram)) keys[index].condition.clear();
+      // Keys of every program, but not of a replay; others have the condition of their section.
+      if (keys[index].condition == fmt::format("{}{}", kOnlyWithProgram, programs.front()))
+        keys[index].condition = "not with run.workload = replay";
     } else {
       keys[index].condition = fmt::format("{}{}", kOnlyWithProgram, fmt::join(programs, ", "));
     }
@@ -557,6 +561,7 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   if (auto checked = check_hosts(scenario.config); !checked)
     return located(checked.error(), document, binder.keys(), place);
   scenario.no_influence = binder.without_influence();
+  remark_idle_keys(document, scenario.config, scenario.no_influence);
   for (const GroupKeys& group : *groups)
     WHARF_TRY(add_group(scenario, group, document, source, place, profile_files));
   if (auto checked = check_programs(scenario.config); !checked)

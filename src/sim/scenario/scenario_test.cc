@@ -208,6 +208,58 @@ TEST(Scenario, KeysThatNothingUsesAreNamed) {
   EXPECT_TRUE(named({urma, "model.rdmo.request=1us"}, "model.rdmo.request"));
 }
 
+// A replay reaches remote memory by loads and stores, one line each, or by work requests.
+TEST(Scenario, KeysOfTheWayThatAReplayDoesNotTakeAreNamed) {
+  const auto remarks = [](std::vector<std::string> overrides) {
+    overrides.insert(overrides.begin(), {"run.workload=replay", "run.trace=traces/sqlite-join.wtrace"});
+    const auto loaded = load_scenario(source("", overrides));
+    EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
+    return loaded.ok() ? loaded->no_influence : std::vector<std::string>{loaded.error().message};
+  };
+  const std::string loads = "model.stack=ub_ldst";
+  const std::string paged = "model.replay.far_memory=paged";
+  using Lines = std::vector<std::string>;
+  for (const std::string key : {"model.ub.reissue=3us", "model.ub.load_store_slots=3"}) {
+    const Lines named{key.substr(0, key.find('=')) +
+                      " (--set) had no influence: only UB loads and stores use it"};
+    EXPECT_EQ(remarks({loads, key}), Lines());
+    EXPECT_EQ(remarks({loads, paged, key}), named);
+    EXPECT_EQ(remarks({"model.stack=ub_urma", key}), named);
+  }
+  const Lines posts{"model.core.library_post (--set) had no influence: only work requests use it"};
+  EXPECT_EQ(remarks({loads, "model.core.library_post=1us"}), posts);
+  EXPECT_EQ(remarks({loads, paged, "model.core.library_post=1us"}), Lines());
+  // Both ways go through the core's caches, and one page has no order.
+  EXPECT_EQ(remarks({loads, "model.cache.l1.ways=4", "model.core.outstanding_misses=3"}), Lines());
+  EXPECT_EQ(remarks({"model.stack=roce_dma", "model.cache.l1.ways=4", "model.core.outstanding_misses=3"}),
+            Lines());
+  const std::string order = "model.paging.read=whole_window";
+  EXPECT_EQ(remarks({loads, paged, order}),
+            Lines{"model.paging.read (--set) had no influence: only with model.paging.window_pages above 1"});
+  EXPECT_EQ(remarks({loads, paged, order, "model.paging.window_pages=2"}), Lines());
+}
+
+// A core with coherent caches has their miss registers; a share of no accesses takes no time; nobody asks.
+TEST(Scenario, KeysOfCoherentMemoryThatNothingUsesAreNamed) {
+  const auto remark = [](std::vector<std::string> overrides) {
+    overrides.insert(overrides.begin(), {"model.profile=coherent-host", "model.stack=roce_bf"});
+    const auto loaded = load_scenario(source("", overrides));
+    EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
+    return loaded.ok() && loaded->no_influence.size() == 1 ? loaded->no_influence.front() : "";
+  };
+  EXPECT_EQ(remark({"model.core.outstanding_misses=3"}),
+            "model.core.outstanding_misses (--set) had no influence: only loads and stores of remote or flat "
+            "memory use it");
+  EXPECT_EQ(
+      remark({"model.coherence.last_level=50ns"}),
+      "model.coherence.last_level (--set) had no influence: only with coherence.ddio_hit_ratio above 0");
+  EXPECT_EQ(remark({"model.coherence.last_level=50ns", "model.coherence.ddio_hit_ratio=0.5"}), "");
+  EXPECT_EQ(
+      remark({"model.root_complex.release_before_acquire=true"}),
+      "model.root_complex.release_before_acquire (--set) had no influence: only where a NIC asks for an "
+      "acquire, which no scenario's does");
+}
+
 TEST(Scenario, TheEffectiveConfigurationIsItselfAScenario) {
   const auto first =
       load_scenario(source("[run]\nworkload = \"bulk_read\"\noperations = 7\n", {"model.stack=roce_bf"}));
@@ -225,10 +277,15 @@ TEST(Scenario, EngineLimitsAndTimersAreKeys) {
            "model.ub.parked_packets=7", "model.ub.load_store_services=8", "model.ub.reissue_backoff=0",
            "model.ub.context_cache=9", "model.ub.context_records=10", "model.ub.full_jetty_records=true"}));
   ASSERT_TRUE(ub.ok()) << ub.error().message;
-  EXPECT_EQ(ub->no_influence,
-            (std::vector<std::string>{
-                "model.ub.reissue_backoff (--set) had no influence: only UB loads and stores use it",
-                "model.ub.load_store_services (--set) had no influence: only UB loads and stores use it"}));
+  EXPECT_EQ(
+      ub->no_influence,
+      (std::vector<std::string>{
+          "model.ub.page_fault_retry (--set) had no influence: only where a target reports page faults, "
+          "which no simulated host does",
+          "model.ub.page_fault_timer (--set) had no influence: only where a target reports page faults, "
+          "which no simulated host does",
+          "model.ub.reissue_backoff (--set) had no influence: only UB loads and stores use it",
+          "model.ub.load_store_services (--set) had no influence: only UB loads and stores use it"}));
   EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).err_timeout, 3);
   EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).page_fault_retry, 2U);
   EXPECT_EQ(std::get<ub::UbConfig>(ub->config.protocols).page_fault_timer, 4);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What protocols differ in where they share a key: each answer stands beside the keys of the one that
+// differs.
+#pragma once
+
+#include "wire/protocol_traits.h"
+
+namespace wharf::sim {
+
+/// Requests may be ordered one by one, and completions may be reported out of order.
+bool orders_requests(wire::Protocol protocol);
+
+/// Receivers send notifications of marks, as DCQCN has them; else acknowledgements tell of marks.
+bool notifies_of_marks(wire::Protocol protocol);
+
+}  // namespace wharf::sim
