@@ -21,6 +21,7 @@
 #include "cli/progress.h"
 #include "live/udp/live_protocol.h"
 #include "live/udp/measurement.h"
+#include "live/udp/place.h"
 #include "report/text_table.h"
 #include "sim/config/binder.h"
 #include "workload/workload.h"
@@ -67,11 +68,13 @@ class PerfCommand : public Command {
         protocol_examples("perf", &live::ProtocolDescription::perf_example) +
         "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s \\\n"
         "      --html out/sizes.html\n"
+        "  wharf perf shm:bench --verb write --size 64B\n"
         "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set operations=500\n";
     return kText;
   }
   void declare(Options& app) override {
-    app.add_option("host", host_, "Address of the server, with :PORT if it is not the protocol's own")
+    app.add_option("host", host_,
+                   "Address of the server, with :PORT if it is not the protocol's own; or shm:NAME")
         .type_name("HOST")
         .required();
     live_.declare(app);
@@ -121,7 +124,7 @@ class PerfCommand : public Command {
   Result<ExitCode> run(const Console& console) override {
     MeasurementConfig config;
     WHARF_TRY(live_.read_into(config));
-    auto server = live::parse_endpoint(host_, live::describe(config.protocol).port);
+    auto server = live::parse_place(host_, live::describe(config.protocol).port);
     if (!server) return server.error();
     config.server = *server;
     WHARF_TRY(html_.open());
@@ -263,7 +266,7 @@ class PerfCommand : public Command {
 
   /// Two threads that never sleep on one CPU wait for each other a whole time slice long.
   void warn_about_cpus(const Console& console, const MeasurementConfig& config) const {
-    const bool same_machine = config.server.address >> 24U == 127;
+    const bool same_machine = config.server.shared() || config.server.endpoint.address >> 24U == 127;
     const int spinning = live_.busy_poll ? (same_machine ? 2 : 1) : 0;
     if (usable_cpus() < spinning) {
       console.remark(
@@ -322,14 +325,14 @@ class PerfCommand : public Command {
         entry["counts"][std::string(count.name)] = count.value;
       list.push_back(std::move(entry));
     }
-    console.print(nlohmann::ordered_json{{"server", live::format_endpoint(config.server)},
+    console.print(nlohmann::ordered_json{{"server", live::format_place(config.server)},
                                          {"protocol", live::name(config.protocol)},
                                          {"congestion", congestion_of(config)},
                                          {"delivery", config.delivery.name},
                                          {"concurrency", concurrency},
                                          {"interrupted", interrupted},
                                          {"results", list}});
-    std::string text = fmt::format("{} over {}, concurrency {}\n{}", live::format_endpoint(config.server),
+    std::string text = fmt::format("{} over {}, concurrency {}\n{}", live::format_place(config.server),
                                    live::name(config.protocol), concurrency, table.text());
     std::string notes;
     std::uint64_t checks = 0;
@@ -353,7 +356,7 @@ class PerfCommand : public Command {
     if (interrupted) page.verdict(false, "PARTIAL", "The measurement was interrupted.");
     if (!interrupted || !wrong.empty())
       add_verdict(page, wrong, fmt::format("{} checks of the bytes.", checks));
-    page.facts({{"server", live::format_endpoint(config.server)},
+    page.facts({{"server", live::format_place(config.server)},
                 {"protocol", std::string(live::name(config.protocol))},
                 {"congestion control", std::string(congestion_of(config))},
                 {"delivery", std::string(config.delivery.name)},

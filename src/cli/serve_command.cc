@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/live_options.h"
 #include "live/udp/live_protocol.h"
+#include "live/udp/place.h"
 #include "live/udp/server.h"
 #include "live/udp/session.h"
 #include "wharf/schema_version.h"
@@ -23,11 +24,14 @@ namespace {
 class ServeCommand : public Command {
  public:
   std::string_view name() const override { return "serve"; }
-  std::string_view summary() const override { return "Expose memory to live clients over UDP."; }
+  std::string_view summary() const override {
+    return "Expose memory to live clients over UDP or shared memory.";
+  }
   std::string_view examples() const override {
     static const std::string kText = "  wharf serve\n" +
                                      protocol_examples("serve", &live::ProtocolDescription::serve_example) +
                                      "  wharf serve --metrics serve.prom\n"
+                                     "  wharf serve --listen shm:bench\n"
                                      "  wharf serve --once --loss 5% --json\n";
     return kText;
   }
@@ -36,9 +40,11 @@ class ServeCommand : public Command {
     std::vector<std::string> ports;
     for (const live::ProtocolDescription& each : live::live_protocols())
       ports.push_back(fmt::format("{} for {}", each.port, each.name));
-    app.add_option("--listen", listen_,
-                   fmt::format("Address to listen on, with :PORT (0: any free one); {} by default",
-                               fmt::join(ports, ", ")))
+    app.add_option(
+           "--listen", listen_,
+           fmt::format("Address to listen on, with :PORT (0: any free one), {} by default; or shm:NAME: "
+                       "shared memory, for processes of the same user on this machine",
+                       fmt::join(ports, ", ")))
         .type_name("ADDRESS");
     app.add_option("--mtu", mtu_,
                    "Payload bytes of a packet at most, 256 to 4096; what the path takes by default")
@@ -74,7 +80,7 @@ class ServeCommand : public Command {
   Result<ExitCode> run(const Console& console) override {
     live::ServerConfig config;
     WHARF_TRY(live_.read_into(config));
-    auto listen = live::parse_endpoint(listen_, live::describe(config.protocol).port);
+    auto listen = live::parse_place(listen_, live::describe(config.protocol).port);
     if (!listen) return input_error("--listen: " + listen.error().message);
     auto size = parse_bytes(size_);
     if (!size) return input_error("--size: " + size.error().message);
@@ -112,17 +118,19 @@ class ServeCommand : public Command {
   /// One line, at once: others wait for it.
   static void announce(const Console& console, const live::ServerConfig& config,
                        const live::ServerObserver::Ready& ready) {
+    const bool shared = config.listen.shared();
+    const std::string endpoint = live::format_place(shared ? config.listen : live::Place(ready.control));
     if (console.json) {
-      const nlohmann::ordered_json document{{"ready", true},
-                                            {"protocol", live::name(config.protocol)},
-                                            {"address", live::format_endpoint(ready.control)},
-                                            {"port", ready.control.port},
-                                            {"udp_port", ready.udp_port},
-                                            {"memory_bytes", ready.memory.size()}};
+      nlohmann::ordered_json document{
+          {"ready", true}, {"protocol", live::name(config.protocol)}, {"address", endpoint}};
+      if (!shared) {
+        document["port"] = ready.control.port;
+        document["udp_port"] = ready.udp_port;
+      }
+      document["memory_bytes"] = ready.memory.size();
       const std::string line = versioned(document).dump() + "\n";
       console.write(line);
     } else {
-      const std::string endpoint = live::format_endpoint(ready.control);
       const std::string line =
           fmt::format("ready: {} of memory over {} at {}; try `wharf perf {} --protocol {}`\n",
                       format_bytes(Bytes{ready.memory.size()}), live::name(config.protocol), endpoint,

@@ -21,10 +21,11 @@ using cli_test::Running;
 
 /// A running server and where it listens.
 struct Server {
-  explicit Server(const std::string& protocol, const std::vector<std::string>& more = {})
+  explicit Server(const std::string& protocol, const std::vector<std::string>& more = {},
+                  const std::string& place = "127.0.0.1:0")
       : process([&] {
-          std::vector<std::string> command{WHARF_PROGRAM, "serve",    "--json",     "--protocol",
-                                           protocol,      "--listen", "127.0.0.1:0"};
+          std::vector<std::string> command{WHARF_PROGRAM, "serve",    "--json", "--protocol",
+                                           protocol,      "--listen", place};
           command.insert(command.end(), more.begin(), more.end());
           return command;
         }()),
@@ -32,6 +33,9 @@ struct Server {
   Running process;
   std::string address;
 };
+
+/// A name in shared memory that no other test run has.
+std::string shared_place() { return "shm:commands-" + std::to_string(::getpid()); }
 
 /// `wharf perf` against `server`.
 std::vector<std::string> perf(const Server& server, const std::string& protocol,
@@ -69,8 +73,8 @@ TEST(LivePerf, EveryExampleOfTheHelpWorks) {
     const std::string protocol = example.find("--protocol roce") != std::string::npos  ? "roce"
                                  : example.find("--protocol uet") != std::string::npos ? "uet"
                                                                                        : "ub";
-    Server server(protocol);
-    static const std::regex kHead("^ *wharf perf 127\\.0\\.0\\.1(:[0-9]+)?");
+    Server server(protocol, {}, example.find("shm:") != std::string::npos ? shared_place() : "127.0.0.1:0");
+    static const std::regex kHead("^ *wharf perf (127\\.0\\.0\\.1(:[0-9]+)?|shm:bench)");
     std::string line =
         std::regex_replace(example, kHead, std::string(WHARF_PROGRAM) + " perf " + server.address);
     line = std::regex_replace(line, std::regex("--duration 2s"), "--duration 20ms");
@@ -104,6 +108,25 @@ TEST_P(LiveCommands, MeasureEveryVerbOfTheFirstSliceUnderLoss) {
     EXPECT_EQ(result.at("violations"), 0);
     EXPECT_GT(result.at("injected_losses"), 0);
   }
+  server.process.signal(SIGINT);
+  EXPECT_EQ(server.process.wait().exit_code, 130);
+}
+
+TEST_P(LiveCommands, MeasureInSharedMemoryAsOverUdp) {
+  Server server(GetParam(), {"--seed", "1"}, shared_place());
+  EXPECT_EQ(server.address, shared_place());
+  for (const std::string verb : {"read", "write", "send", "fetch_add"}) {
+    const Outcome outcome = cli_test::run(
+        perf(server, GetParam(), {"--verb", verb, "--iterations", "300", "--concurrency", "4", "--json"}));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.json().at("server"), shared_place());
+    const nlohmann::json result = outcome.json().at("results").at(0);
+    EXPECT_EQ(result.at("operation"), verb);
+    EXPECT_EQ(result.at("iterations"), 300);
+    EXPECT_EQ(result.at("violations"), 0);
+    EXPECT_EQ(result.at("datagrams_dropped"), 0);
+  }
+  EXPECT_THAT(server.process.first_error_line(), testing::HasSubstr("at process "));
   server.process.signal(SIGINT);
   EXPECT_EQ(server.process.wait().exit_code, 130);
 }
@@ -162,12 +185,21 @@ TEST(LiveCommandLine, RefusesInOneSentence) {
   expect_refusal({"perf", "127.0.0.1", "--size", "64X"}, 3, "--size");
   expect_refusal({"perf", "localhost"}, 3, "IPv4");
   expect_refusal({"perf", "127.0.0.1:1"}, 4, "cannot be reached");
+  expect_refusal({"perf", "shm:"}, 3, "expected shm: and 1 to 64 letters");
+  expect_refusal({"perf", "shm:a/b"}, 3, "\"shm:a/b\" is no address in shared memory");
+  expect_refusal({"perf", shared_place()}, 4, "is `wharf serve --listen shm:commands-");
+  expect_refusal({"serve", "--listen", "shm:a b"}, 3, "--listen: \"shm:a b\"");
   expect_refusal({"serve", "--size", "64"}, 3, "--size");
   expect_refusal({"serve", "--clients", "0"}, 2, "--clients");
 }
 
 TEST(LiveCommandLine, ABusyPortIsExitCodeFour) {
   Server server("ub");
+  expect_refusal({"serve", "--listen", server.address}, 4, server.address);
+}
+
+TEST(LiveCommandLine, ATakenNameIsExitCodeFour) {
+  Server server("ub", {}, shared_place());
   expect_refusal({"serve", "--listen", server.address}, 4, server.address);
 }
 

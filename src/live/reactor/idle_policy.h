@@ -31,22 +31,35 @@ class IdlePolicy {
 
   /// A round did nothing. May yield or sleep, but never past `deadline`; input on `socket` ends a sleep.
   void idle(TimePs now, TimePs deadline, int socket) {
+    if (!rest()) sleep(now, deadline, socket);
+  }
+  /// The same with a DatagramPort: what arrives there ends a sleep.
+  template <typename Port>
+  void idle(TimePs now, TimePs deadline, Port& port) {
+    if (rest()) return;
+    if (port.prepare_wait()) sleep(now, deadline, port.descriptor());
+    port.waited();
+  }
+
+ private:
+  /// Spins or yields; false when it is time to sleep.
+  bool rest() {
     if (config_.busy_poll || empty_rounds_ < config_.spins) {
       ++empty_rounds_;
-      return;
+      return true;
     }
-    if (empty_rounds_ < config_.spins + config_.yields) {
-      ++empty_rounds_;
-      ::sched_yield();
-      return;
-    }
+    if (empty_rounds_ >= config_.spins + config_.yields) return false;
+    ++empty_rounds_;
+    ::sched_yield();
+    return true;
+  }
+  void sleep(TimePs now, TimePs deadline, int socket) const {
     const TimePs span = std::clamp(deadline - now, kTimeZero, config_.longest_sleep);
     pollfd wait{socket, POLLIN, 0};
     const timespec limit{0, static_cast<long>(span.ps / 1'000)};
     ::ppoll(&wait, 1, &limit, nullptr);
   }
 
- private:
   IdleConfig config_;
   std::uint32_t empty_rounds_ = 0;
 };

@@ -14,16 +14,17 @@
 #include "base/result.h"
 #include "live/reactor/live_clock.h"
 #include "live/udp/control_channel.h"
+#include "live/udp/entrance.h"
 #include "live/udp/live_host.h"
 #include "live/udp/live_protocol.h"
 #include "live/udp/live_remote.h"
+#include "live/udp/place.h"
 #include "live/udp/session.h"
-#include "live/udp/udp_socket.h"
 
 namespace wharf::live {
 
 struct ClientConfig {
-  UdpEndpoint server;               ///< Of the control channel.
+  Place server;
   std::uint32_t queue_depth = 128;  ///< Outstanding requests; rounded up to a power of two.
   ArrivalRule arrivals = ArrivalRule::kKeep;
   std::uint32_t receive_entries = 0;  ///< That the server keeps posted.
@@ -89,12 +90,12 @@ class Client {
  private:
   Client(const ClientConfig& config, const LiveClock& clock, ControlChannel channel, const Welcome& welcome,
          Connected connected, std::unique_ptr<EngineMemory> memory, std::unique_ptr<E> engine,
-         UdpSocket socket, verbs::QueueId queue, verbs::PeerId peer)
+         std::unique_ptr<DatagramPort> port, verbs::QueueId queue, verbs::PeerId peer)
       : patience_(config.patience),
         channel_(std::move(channel)),
         connected_(std::move(connected)),
         memory_(std::move(memory)),
-        host_(std::move(engine), welcome.client, memory_->payloads, std::move(socket), clock, config.seed,
+        host_(std::move(engine), welcome.client, memory_->payloads, std::move(port), clock, config.seed,
               config.faults, config.capture),
         remote_(host_, queue, peer, connected_.segment) {}
 
@@ -108,16 +109,15 @@ class Client {
 
 template <engine::Engine E>
 Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, const LiveClock& clock) {
-  auto channel = ControlChannel::connect(config.server, config.patience);
-  if (!channel) return channel.error();
   using Protocol = LiveProtocol<E>;
-  auto socket = UdpSocket::open({channel->local_address(), 0}, Protocol::kDescription.socket);
-  if (!socket) return socket.error();
+  auto door = enter(config.server, Protocol::kDescription, config.patience);
+  if (!door) return door.error();
+  ControlChannel& channel = door->channel;
   Hello hello;
   hello.protocol = kProtocolOf<E>;
   hello.arrivals = config.arrivals;
-  hello.udp_port = socket->local().port;
-  hello.mtu = mtu_for_path(channel->path_mtu());
+  hello.udp_port = door->port->local().port;
+  hello.mtu = mtu_for_path(channel.path_mtu());
   hello.queue_depth = std::bit_ceil(config.queue_depth);
   hello.receive_entries = config.receive_entries;
   hello.receive_bytes = config.receive_bytes;
@@ -125,7 +125,7 @@ Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, c
   hello.tag = config.tag.value_or(0);
   hello.rights = config.rights;
   hello.slice_key = config.slice_key;
-  auto welcome = exchange<Welcome>(*channel, hello, config.patience);
+  auto welcome = exchange<Welcome>(channel, hello, config.patience);
   if (!welcome) return welcome.error();
 
   auto memory = std::make_unique<EngineMemory>();
@@ -150,15 +150,15 @@ Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, c
   if (!queue) return queue.error();
   auto blob = made.export_queue(*queue);
   if (!blob) return blob.error();
-  auto connected = exchange<Connected>(*channel, Connect{*std::move(blob)}, config.patience);
+  auto connected = exchange<Connected>(channel, Connect{*std::move(blob)}, config.patience);
   if (!connected) return connected.error();
   auto peer = made.connect(now, *queue, connected->queue);
   if (!peer) return peer.error();
 
-  const UdpEndpoint server{channel->peer_address(), connected->udp_port};
-  std::unique_ptr<Client> client(new Client(config, clock, *std::move(channel), *welcome,
+  const UdpEndpoint server{channel.peer_address(), connected->udp_port};
+  std::unique_ptr<Client> client(new Client(config, clock, std::move(channel), *welcome,
                                             *std::move(connected), std::move(memory), *std::move(engine),
-                                            *std::move(socket), *queue, *peer));
+                                            std::move(door->port), *queue, *peer));
   client->host_.add_peer(welcome->server, server);
   return client;
 }

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "live/reactor/live_clock.h"
+#include "live/shm/shm_port.h"
 
 namespace wharf::live {
 namespace {
@@ -80,6 +81,14 @@ Result<void> read_fully(int descriptor, std::span<std::byte> out, const LiveCloc
 
 }  // namespace
 
+ControlChannel ControlChannel::in_shared_memory(ShmConnection connection, std::uint16_t port) {
+  ControlChannel out(connection.control.release());
+  out.peer_address_ = out.local_address_ = kShmAddress;
+  out.given_port_ = port;
+  out.peer_process_ = connection.process;
+  return out;
+}
+
 ControlChannel::ControlChannel(int descriptor) : descriptor_(descriptor) {
   const int on = 1;
   ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -98,13 +107,17 @@ ControlChannel::ControlChannel(ControlChannel&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       partial_(std::move(other.partial_)),
       peer_address_(other.peer_address_),
-      local_address_(other.local_address_) {}
+      local_address_(other.local_address_),
+      given_port_(other.given_port_),
+      peer_process_(other.peer_process_) {}
 
 ControlChannel& ControlChannel::operator=(ControlChannel&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   partial_ = std::move(other.partial_);
   peer_address_ = other.peer_address_;
   local_address_ = other.local_address_;
+  given_port_ = other.given_port_;
+  peer_process_ = other.peer_process_;
   return *this;
 }
 
@@ -192,6 +205,7 @@ Result<std::optional<std::vector<std::byte>>> ControlChannel::try_receive() {
 }
 
 std::uint32_t ControlChannel::path_mtu() const {
+  if (given_port_ != 0) return DatagramPort::kFrameBytes;
   int bytes = 0;
   socklen_t size = sizeof bytes;
   if (::getsockopt(descriptor_, IPPROTO_IP, IP_MTU, &bytes, &size) != 0 || bytes <= 0) return 1500;

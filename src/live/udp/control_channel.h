@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The out-of-band channel between two live processes: a TCP connection that carries exchange blobs and, by
-// closing, tells that the peer is gone.
+// The out-of-band channel between two live processes: a TCP connection, or a Unix one beside shared memory,
+// that carries exchange blobs and, by closing, tells that the peer is gone.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "live/shm/shm_rendezvous.h"
 #include "live/udp/udp_socket.h"
 
 namespace wharf::live {
@@ -27,6 +28,9 @@ class ControlChannel {
   /// Connects to a listening peer, trying again until `patience` is over; then an environment error.
   static Result<ControlChannel> connect(const UdpEndpoint& peer, TimePs patience);
 
+  /// The control connection of a link in shared memory, whose client has `port`.
+  static ControlChannel in_shared_memory(ShmConnection connection, std::uint16_t port);
+
   /// Waits at most `patience` for room in the connection; a stalled error when there is none or the peer has
   /// closed it.
   Result<void> send(std::span<const std::byte> message, TimePs patience);
@@ -41,9 +45,12 @@ class ControlChannel {
   bool peer_gone() const;
   /// Bytes of the largest IP packet that the path to the peer takes, as far as the system knows.
   std::uint32_t path_mtu() const;
-  /// The peer's IPv4 address.
+  /// The peer's IPv4 address; the loopback address in shared memory.
   std::uint32_t peer_address() const { return peer_address_; }
   std::uint32_t local_address() const { return local_address_; }
+  /// In shared memory: the port of the client's end, which the server chose, and the other process. Else 0.
+  std::uint16_t given_port() const { return given_port_; }
+  int peer_process() const { return peer_process_; }
   int descriptor() const { return descriptor_; }
 
  private:
@@ -54,6 +61,8 @@ class ControlChannel {
   std::vector<std::byte> partial_;  ///< What try_receive() has read of a message.
   std::uint32_t peer_address_ = 0;
   std::uint32_t local_address_ = 0;
+  std::uint16_t given_port_ = 0;
+  int peer_process_ = 0;
 };
 
 /// Listens for control connections.

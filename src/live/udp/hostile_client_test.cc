@@ -116,7 +116,7 @@ TYPED_TEST(Hostile, AnEndpointInUseIsRefused) {
   const LiveClock clock;
   const auto victim = Client<TypeParam>::open(client_config(server), clock);
   ASSERT_TRUE(victim.ok());
-  for (const std::uint16_t port : {(*victim)->host().socket().local().port, server.packets().port}) {
+  for (const std::uint16_t port : {(*victim)->host().port().local().port, server.packets().port}) {
     ManualClient<TypeParam> attacker(server);
     Hello hello = attacker.proper_hello();
     hello.udp_port = port;

@@ -33,7 +33,7 @@ inline ServerConfig server_config(wire::Protocol protocol) {
 
 inline ClientConfig client_config(const TestServer& server) {
   ClientConfig config;
-  config.server = server.endpoint();
+  config.server = server.place();
   config.unlimited_retries = true;
   config.patience = seconds(60);
   return config;

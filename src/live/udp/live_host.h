@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One live host: a protocol engine on a UDP socket, the memory of this process, and the programs that use it.
-// Everything runs on the thread that calls step().
+// One live host: a protocol engine on a port for frames, the memory of this process, and the programs that
+// use it. Everything runs on the thread that calls step().
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "engine/contract.h"
 #include "engine/driver/engine_driver.h"
+#include "live/reactor/datagram_port.h"
 #include "live/reactor/idle_policy.h"
 #include "live/reactor/live_clock.h"
 #include "live/reactor/live_core.h"
@@ -24,7 +25,6 @@
 #include "live/udp/live_capture.h"
 #include "live/udp/live_counters.h"
 #include "live/udp/live_protocol.h"
-#include "live/udp/udp_socket.h"
 #include "verbs/completion.h"
 #include "wire/drop_reason.h"
 #include "wire/payload_pool.h"
@@ -62,13 +62,13 @@ class LiveHost {
  public:
   /// `address` is the number under which `engine` was created, with `pool`. `pool`, `clock` and `capture`,
   /// which may be null, outlive the host and are used by this thread alone.
-  LiveHost(std::unique_ptr<E> engine, wire::HostAddress address, wire::PayloadPool& pool, UdpSocket socket,
-           const LiveClock& clock, std::uint64_t seed, const FaultConfig& faults,
-           LiveCapture* capture = nullptr)
+  LiveHost(std::unique_ptr<E> engine, wire::HostAddress address, wire::PayloadPool& pool,
+           std::unique_ptr<DatagramPort> port, const LiveClock& clock, std::uint64_t seed,
+           const FaultConfig& faults, LiveCapture* capture = nullptr)
       : engine_(std::move(engine)),
         address_(address),
         pool_(pool),
-        socket_(std::move(socket)),
+        port_(std::move(port)),
         clock_(clock),
         core_(clock, seed),
         faults_(faults),
@@ -79,7 +79,7 @@ class LiveHost {
 
   E& engine() { return *engine_; }
   LiveCore& core() { return core_; }
-  UdpSocket& socket() { return socket_; }
+  DatagramPort& port() { return *port_; }
   TimePs now() const { return clock_.now(); }
   /// The time of the last round, without asking the system again.
   TimePs round_time() const { return now_; }
@@ -133,7 +133,7 @@ class LiveHost {
     // the socket was found empty after its deadline, or when peers never leave it empty.
     const TimePs asked = now_;
     const std::size_t arrived = take_datagrams();
-    full_batches_ = arrived == UdpSocket::kBatch ? full_batches_ + 1 : 0;
+    full_batches_ = arrived == DatagramPort::kBatch ? full_batches_ + 1 : 0;
     bool worked = arrived > 0;
     now_ = clock_.now();
     if (engine_->deadline() <= asked && full_batches_ % kBatchesBeforeTimers == 0) {
@@ -191,7 +191,7 @@ class LiveHost {
   void drain() {
     Inside inside{*this};
     drive(inside).settle(now_);
-    socket_.flush();
+    port_->flush();
   }
 
  private:
@@ -225,11 +225,11 @@ class LiveHost {
   }
 
   std::size_t take_datagrams() {
-    const std::size_t count = socket_.receive();
+    const std::size_t count = port_->receive();
     if (count == 0) return 0;
     now_ = clock_.now();
     for (std::size_t index = 0; index < count; ++index) {
-      const UdpSocket::Datagram& datagram = socket_.datagram(index);
+      const DatagramPort::Datagram& datagram = port_->datagram(index);
       ++counters_.datagrams_received;
       if (fault_stream_.chance(faults_.loss)) {
         ++counters_.injected_losses;
@@ -244,7 +244,7 @@ class LiveHost {
     return count;
   }
 
-  void take(const UdpSocket::Datagram& datagram) {
+  void take(const DatagramPort::Datagram& datagram) {
     Peer* const peer = find_peer(datagram.source);
     if (peer == nullptr) {
       ++counters_.unknown_sender;
@@ -252,18 +252,19 @@ class LiveHost {
     }
     peer->activity.last_heard = now_;
     if (capture_ != nullptr)
-      capture_->write(now_, datagram.source, socket_.local(), datagram.service, datagram.bytes);
-    if (datagram.bytes.empty()) {  // Or longer than the socket takes, which is more than any packet has.
+      capture_->write(now_, datagram.source, port_->local(), datagram.service, datagram.bytes);
+    if (datagram.bytes.empty()) {  // Or longer than the port takes, which is more than any packet has.
       counters_.drop(wire::DropReason::kTruncated);
       return;
     }
-    // The socket reuses its buffers, while the engine may keep the payload: copy it into the pool.
+    // The port reuses its buffers, and the other side may still write in them, while the engine reads the
+    // packet and may keep the payload: copy it into the pool.
     const wire::BufferId buffer = pool_.acquire(static_cast<std::uint32_t>(datagram.bytes.size()));
     const std::span<std::byte> bytes(pool_.data(buffer), datagram.bytes.size());
     std::copy(datagram.bytes.begin(), datagram.bytes.end(), bytes.begin());
     wire::Packet packet;
     const wire::DropReason reason =
-        LiveProtocol<E>::decode(bytes, {datagram.source, socket_.local(), datagram.service}, packet);
+        LiveProtocol<E>::decode(bytes, {datagram.source, port_->local(), datagram.service}, packet);
     if (reason == wire::DropReason::kNone) {
       packet.source = peer->number;
       packet.destination = address_;
@@ -307,12 +308,12 @@ class LiveHost {
         ++counters_.refused_accesses;
       }
       const std::uint8_t service = LiveProtocol<E>::service(packet);
-      const std::span<std::byte> room = socket_.queue(peer->endpoint, service);
-      const std::size_t length = LiveProtocol<E>::encode(packet, socket_.local(), peer->endpoint, room);
-      socket_.set_queued_length(length);
+      const std::span<std::byte> room = port_->queue(peer->endpoint, service);
+      const std::size_t length = LiveProtocol<E>::encode(packet, port_->local(), peer->endpoint, room);
+      port_->set_queued_length(length);
       ++counters_.datagrams_sent;
       if (capture_ != nullptr)
-        capture_->write(now_, socket_.local(), peer->endpoint, service, room.first(length));
+        capture_->write(now_, port_->local(), peer->endpoint, service, room.first(length));
     }
     pool_.release(packet.payload.buffer);
   }
@@ -368,7 +369,7 @@ class LiveHost {
   std::unique_ptr<E> engine_;
   wire::HostAddress address_;
   wire::PayloadPool& pool_;
-  UdpSocket socket_;
+  std::unique_ptr<DatagramPort> port_;
   const LiveClock& clock_;
   LiveCore core_;
   FaultConfig faults_;

@@ -21,7 +21,9 @@ template <typename E>
 struct Side {
   Side(const LiveClock& clock, wire::HostAddress number)
       : host(LiveProtocol<E>::make({.host = number}, memory).value(), number, memory.payloads,
-             UdpSocket::open({kLoopback, 0}, LiveProtocol<E>::kDescription.socket).value(), clock, 1, {}) {
+             std::make_unique<UdpSocket>(
+                 UdpSocket::open({kLoopback, 0}, LiveProtocol<E>::kDescription.socket).value()),
+             clock, 1, {}) {
     secrets.queue = secrets.memory = 17;
     queue = LiveProtocol<E>::create_queue(host.engine(), host.now(), {}, secrets).value();
   }
@@ -29,7 +31,7 @@ struct Side {
     peer = host.engine()
                .connect(host.now(), queue, other.host.engine().export_queue(other.queue).value())
                .value();
-    host.add_peer(number, other.host.socket().local());
+    host.add_peer(number, other.host.port().local());
   }
   std::uint64_t timeouts() const {
     const auto counters = LiveProtocol<E>::counters(const_cast<Side*>(this)->host.engine());
@@ -68,7 +70,7 @@ TYPED_TEST(Timers, WaitForAnAnswerThatLiesInTheSocket) {
   // More than a read of the socket takes, from somebody whom nobody knows.
   auto stranger = UdpSocket::open({kLoopback, 0}).value();
   for (std::size_t count = 0; count < UdpSocket::kBatch + 8; ++count) {
-    stranger.queue(asks.host.socket().local())[0] = std::byte{1};
+    stranger.queue(asks.host.port().local())[0] = std::byte{1};
     stranger.set_queued_length(1);
     stranger.flush();
   }

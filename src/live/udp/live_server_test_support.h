@@ -25,11 +25,12 @@ inline std::vector<wire::Protocol> every_protocol() {
   return protocols;
 }
 
-/// Serves from construction to stop(), on the loopback interface and a port that the system chooses.
+/// Serves from construction to stop(), on the loopback interface and a port that the system chooses, or in
+/// shared memory where the configuration names a place there.
 class TestServer {
  public:
   explicit TestServer(ServerConfig config) : config_(config) {
-    config_.listen = {0x7f000001, 0};
+    if (!config_.listen.shared()) config_.listen = {0x7f000001, 0};
     thread_ = std::thread([this] {
       ServerObserver observer;
       observer.ready = [this](const ServerObserver::Ready& ready) {
@@ -53,6 +54,7 @@ class TestServer {
   }
 
   UdpEndpoint endpoint() const { return ready_->control; }
+  Place place() const { return config_.listen.shared() ? config_.listen : Place(endpoint()); }
   UdpEndpoint packets() const { return {ready_->control.address, ready_->udp_port}; }
   /// A copy of the exposed memory, read in the words that the server writes, whose thread is still running.
   std::vector<std::byte> memory() const {

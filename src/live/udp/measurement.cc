@@ -36,7 +36,7 @@ template <engine::Engine E>
 using Clients = std::vector<std::unique_ptr<Client<E>>>;
 
 Error peer_silent(const MeasurementConfig& config, std::string_view how) {
-  return Error{ErrorKind::kStalled, fmt::format("the server at {} {}", format_endpoint(config.server), how)};
+  return Error{ErrorKind::kStalled, fmt::format("the server at {} {}", format_place(config.server), how)};
 }
 
 /// What a failed request means for the run.
@@ -48,7 +48,7 @@ Error request_failed(const MeasurementConfig& config, verbs::CompletionStatus st
     return peer_silent(config,
                        fmt::format("stopped answering: a request ended with {}", verbs::name(status)));
   return input_error(fmt::format("a request to {} ended with {}, expected success",
-                                 format_endpoint(config.server), verbs::name(status)));
+                                 format_place(config.server), verbs::name(status)));
 }
 
 /// Turns the clients' reactors until their programs have ended.
@@ -99,7 +99,7 @@ class Runner {
       if (worked) {
         idle.worked();
       } else {
-        idle.idle(now, min(deadline, next_look), clients_.front()->host().socket().descriptor());
+        idle.idle(now, min(deadline, next_look), clients_.front()->host().port());
       }
     }
   }

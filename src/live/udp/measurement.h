@@ -17,7 +17,7 @@
 #include "live/reactor/idle_policy.h"
 #include "live/udp/live_engine.h"
 #include "live/udp/live_host.h"
-#include "live/udp/udp_socket.h"
+#include "live/udp/place.h"
 #include "verbs/verb.h"
 #include "wire/packet.h"
 #include "workload/loop.h"
@@ -42,7 +42,7 @@ struct WorkloadRun {
 
 struct MeasurementConfig {
   wire::Protocol protocol = wire::Protocol::kUb;
-  UdpEndpoint server;
+  Place server;
   std::variant<VerbRun, WorkloadRun> program;
   FaultConfig faults;
   IdleConfig idle;

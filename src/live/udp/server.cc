@@ -3,12 +3,9 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,6 +13,8 @@
 
 #include "base/units.h"
 #include "live/udp/control_channel.h"
+#include "live/udp/entrance.h"
+#include "live/udp/exposed_memory.h"
 #include "live/udp/live_protocol.h"
 #include "live/udp/live_remote.h"
 #include "live/udp/metrics_file.h"
@@ -30,43 +29,20 @@ namespace {
 
 constexpr wire::HostAddress kServerNumber{0};
 
-/// Zeroed pages for the segment.
-class ExposedMemory {
- public:
-  static Result<ExposedMemory> create(std::uint64_t length) {
-    void* memory = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-      return Error{ErrorKind::kEnvironment, fmt::format("the system gives no {} of memory: {}",
-                                                        format_bytes(Bytes{length}), std::strerror(errno))};
-    }
-    return ExposedMemory({static_cast<std::byte*>(memory), length});
-  }
-  ExposedMemory(ExposedMemory&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
-  ExposedMemory& operator=(ExposedMemory&&) = delete;
-  ~ExposedMemory() {
-    if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
-  }
-  std::span<std::byte> bytes() const { return bytes_; }
-
- private:
-  explicit ExposedMemory(std::span<std::byte> bytes) : bytes_(bytes) {}
-  std::span<std::byte> bytes_;
-};
-
 template <engine::Engine E>
 class Server {
  public:
-  Server(const ServerConfig& config, const ServerObserver& observer, ControlListener listener,
-         UdpSocket socket, ExposedMemory exposed, std::unique_ptr<LiveCapture> capture,
-         std::unique_ptr<EngineMemory> memory, std::unique_ptr<E> engine, std::uint32_t mtu)
+  Server(const ServerConfig& config, const ServerObserver& observer, ServerDoor door, ExposedMemory exposed,
+         std::unique_ptr<LiveCapture> capture, std::unique_ptr<EngineMemory> memory,
+         std::unique_ptr<E> engine, std::uint32_t mtu)
       : config_(config),
         observer_(observer),
-        listener_(std::move(listener)),
+        entrance_(std::move(door.entrance)),
         mtu_(mtu),
         exposed_(std::move(exposed)),
         capture_(std::move(capture)),
         memory_(std::move(memory)),
-        host_(std::move(engine), kServerNumber, memory_->payloads, std::move(socket), clock_, config.seed,
+        host_(std::move(engine), kServerNumber, memory_->payloads, std::move(door.port), clock_, config.seed,
               config.faults, capture_.get()),
         secrets_(config.secrets_seed, "live.secrets"),
         slices_(exposed_.bytes(), config.clients_max,
@@ -75,7 +51,7 @@ class Server {
 
   Result<ServerSummary> run(const std::atomic<bool>& stop) {
     if (metrics_.due(host_.now())) WHARF_TRY(metrics_.write(host_.now(), state()));
-    if (observer_.ready) observer_.ready({listener_.local(), host_.socket().local().port, exposed_.bytes()});
+    if (observer_.ready) observer_.ready({entrance_->local(), host_.port().local().port, exposed_.bytes()});
 
     IdlePolicy idle(config_.idle);
     TimePs next_look = kTimeZero;
@@ -90,7 +66,7 @@ class Server {
       if (worked) {
         idle.worked();
       } else {
-        idle.idle(host_.round_time(), min(host_.deadline(), next_look), host_.socket().descriptor());
+        idle.idle(host_.round_time(), min(host_.deadline(), next_look), host_.port());
       }
     }
     return finish(true);
@@ -166,7 +142,7 @@ class Server {
     engine::AsyncEvent event;
     while (host_.poll_event(event)) end_broken(event);
     for (std::size_t left = kAcceptsPerLook; left > 0; --left) {
-      auto channel = listener_.accept();
+      auto channel = entrance_->accept();
       if (!channel) break;
       admit(*std::move(channel));
     }
@@ -361,7 +337,7 @@ class Server {
     auto peer = host_.engine().connect(host_.round_time(), *session.queue, connect.queue);
     if (!peer) return peer.error();
     WHARF_TRY(expose(session, answer));
-    answer.udp_port = host_.socket().local().port;
+    answer.udp_port = host_.port().local().port;
     host_.add_peer(session.number, endpoint, SessionNames{session.secrets, *session.queue, *session.token});
     session.last_message = host_.round_time();
     session.remote.emplace(host_, *session.queue, *peer, verbs::RemoteSegment{});
@@ -400,8 +376,13 @@ class Server {
           fmt::format("the queue to connect is of host {}, expected host {}, as it was welcomed",
                       exporter->number, session.number.number));
     }
-    if (host_.reaches(endpoint) || (endpoint.address == session.channel.local_address() &&
-                                    endpoint.port == host_.socket().local().port)) {
+    const std::uint16_t given = session.channel.given_port();
+    if (given != 0 && endpoint.port != given) {
+      return input_error(
+          fmt::format("port {} is not the client's, expected {}, as it was told", endpoint.port, given));
+    }
+    if (host_.reaches(endpoint) ||
+        (endpoint.address == session.channel.local_address() && endpoint.port == host_.port().local().port)) {
       return input_error(fmt::format("UDP {} is in use by another, expected the client's own socket",
                                      format_endpoint(endpoint)));
     }
@@ -484,6 +465,7 @@ class Server {
       host_.remove_queue(*session->queue);
     }
     if (session->slice) slices_.leave(*session->slice);
+    entrance_->left(session->channel);
     summary_.messages += session->arrived().messages;
     summary_.half_open += session->remote ? 0U : 1U;
     remark(session->remote ? fmt::format("client {} left: {}", session->number.number, why)
@@ -512,6 +494,7 @@ class Server {
 
   static std::string place(const Session& session) {
     const std::uint32_t address = session.channel.peer_address();
+    if (session.channel.peer_process() != 0) return fmt::format("process {}", session.channel.peer_process());
     if (session.hello) return format_endpoint({address, session.hello->udp_port});
     const std::string endpoint = format_endpoint({address, 0});
     return endpoint.substr(0, endpoint.find(':'));
@@ -524,7 +507,7 @@ class Server {
   const ServerConfig& config_;
   const ServerObserver& observer_;
   LiveClock clock_;
-  ControlListener listener_;
+  std::unique_ptr<ServerEntrance> entrance_;
   std::uint32_t mtu_;  ///< Payload bytes of a packet at most.
   ExposedMemory exposed_;
   std::unique_ptr<LiveCapture> capture_;
@@ -541,21 +524,12 @@ class Server {
   ServerSummary summary_;
 };
 
-/// The protocol's packets go to the port of the control connection if that is free.
-Result<UdpSocket> open_beside(const UdpEndpoint& control, bool any_port, const SocketConfig& config) {
-  auto socket = UdpSocket::open(control, config);
-  if (!socket && any_port) return UdpSocket::open({control.address, 0}, config);
-  return socket;
-}
-
 template <engine::Engine E>
 Result<ServerSummary> serve_with(const ServerConfig& config, const ServerObserver& observer,
                                  const std::atomic<bool>& stop) {
-  auto listener = ControlListener::open(config.listen);
-  if (!listener) return listener.error();
   using Protocol = LiveProtocol<E>;
-  auto socket = open_beside(listener->local(), config.listen.port == 0, Protocol::kDescription.socket);
-  if (!socket) return socket.error();
+  auto door = open_door(config.listen, Protocol::kDescription);
+  if (!door) return door.error();
   auto exposed = ExposedMemory::create(config.memory_bytes);
   if (!exposed) return exposed.error();
   auto capture = LiveCapture::create(config.capture);
@@ -564,7 +538,7 @@ Result<ServerSummary> serve_with(const ServerConfig& config, const ServerObserve
   const std::uint32_t mtu = config.mtu != 0 ? config.mtu
                             : Protocol::kDescription.mtu_per_peer
                                 ? kMtuMax
-                                : mtu_for_path(interface_mtu(config.listen.address));
+                                : mtu_for_path(door->entrance->path_bytes());
   auto engine = Protocol::make({.host = kServerNumber,
                                 .mtu = mtu,
                                 .seed = config.seed,
@@ -574,8 +548,8 @@ Result<ServerSummary> serve_with(const ServerConfig& config, const ServerObserve
                                 .delivery = config.delivery},
                                *memory);
   if (!engine) return engine.error();
-  Server<E> server(config, observer, *std::move(listener), *std::move(socket), *std::move(exposed),
-                   *std::move(capture), std::move(memory), *std::move(engine), mtu);
+  Server<E> server(config, observer, *std::move(door), *std::move(exposed), *std::move(capture),
+                   std::move(memory), *std::move(engine), mtu);
   return server.run(stop);
 }
 

@@ -16,7 +16,7 @@
 #include "live/reactor/idle_policy.h"
 #include "live/udp/live_engine.h"
 #include "live/udp/live_host.h"
-#include "live/udp/udp_socket.h"
+#include "live/udp/place.h"
 #include "wire/packet.h"
 
 namespace wharf::live {
@@ -42,7 +42,7 @@ struct ClientLimits {
 
 struct ServerConfig {
   wire::Protocol protocol = wire::Protocol::kUb;
-  UdpEndpoint listen;  ///< Port 0: the system chooses. The UDP port is the same where that is free.
+  Place listen;  ///< Port 0: the system chooses. The UDP port is the same where that is free.
   std::uint64_t memory_bytes = std::uint64_t{64} << 20U;
   std::uint32_t clients_max =
       16;                      ///< At once; each gets an equal slice of the memory, and no access to others.
@@ -69,7 +69,7 @@ struct ServerConfig {
 /// What a server tells while it runs; called on its thread.
 struct ServerObserver {
   struct Ready {
-    UdpEndpoint control;          ///< Where clients connect.
+    UdpEndpoint control;          ///< Where clients connect, unless in shared memory.
     std::uint16_t udp_port = 0;   ///< Where packets go.
     std::span<std::byte> memory;  ///< What is exposed; valid until serve() returns.
   };

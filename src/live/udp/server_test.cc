@@ -24,7 +24,7 @@ TYPED_TEST(ServerOf, HostileDatagramsTouchNoMemory) {
   ASSERT_TRUE(stranger.ok());
   RandomStream random(1, "hostile");
   // From a stranger, and from the endpoint of a client in good standing.
-  for (UdpSocket* sender : {&*stranger, &(*client)->host().socket()}) {
+  for (DatagramPort* sender : std::array<DatagramPort*, 2>{&*stranger, &(*client)->host().port()}) {
     for (int datagram = 0; datagram < 300; ++datagram) {
       const std::span<std::byte> room = sender->queue(server.packets());
       const std::size_t length = random.below(300);

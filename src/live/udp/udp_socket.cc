@@ -110,7 +110,6 @@ void write_service(ServiceField& room, std::uint8_t service) {
 
 struct UdpSocket::Buffers {
   std::array<std::array<std::byte, kFrameBytes>, kBatch> incoming;
-  std::array<std::array<std::byte, kFrameBytes>, kBatch> outgoing;
   std::array<iovec, kBatch> incoming_vectors;
   std::array<iovec, kBatch> outgoing_vectors;
   std::array<sockaddr_in, kBatch> sources;
@@ -122,14 +121,10 @@ struct UdpSocket::Buffers {
 };
 
 UdpSocket::UdpSocket(int descriptor, UdpEndpoint local, bool service_field)
-    : descriptor_(descriptor),
-      local_(local),
-      service_field_(service_field),
-      buffers_(std::make_unique<Buffers>()) {
+    : DatagramPort(descriptor, local), service_field_(service_field), buffers_(std::make_unique<Buffers>()) {
   Buffers& b = *buffers_;
   for (std::size_t i = 0; i < kBatch; ++i) {
     b.incoming_vectors[i] = {b.incoming[i].data(), kFrameBytes};
-    b.outgoing_vectors[i] = {b.outgoing[i].data(), 0};
     b.incoming_headers[i] = {};
     b.incoming_headers[i].msg_hdr.msg_iov = &b.incoming_vectors[i];
     b.incoming_headers[i].msg_hdr.msg_iovlen = 1;
@@ -169,14 +164,12 @@ Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local, const SocketConfig& 
 }
 
 UdpSocket::UdpSocket(UdpSocket&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
-      local_(other.local_),
+    : DatagramPort(std::move(other)),
       service_field_(other.service_field_),
-      queued_(other.queued_),
       burst_(other.burst_),
-      dropped_by_kernel_(other.dropped_by_kernel_),
-      datagrams_(other.datagrams_),
-      buffers_(std::move(other.buffers_)) {}
+      buffers_(std::move(other.buffers_)) {
+  other.descriptor_ = -1;
+}
 
 UdpSocket::~UdpSocket() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -233,38 +226,30 @@ void UdpSocket::set_datagram(std::size_t index, std::size_t length, bool truncat
                        service_field_ ? service_of(b.incoming_headers[index].msg_hdr) : std::uint8_t{0}};
 }
 
-std::span<std::byte> UdpSocket::queue(const UdpEndpoint& to, std::uint8_t service) {
-  if (queued_ == kBatch) flush();
+void UdpSocket::send_queued(std::size_t count) {
   Buffers& b = *buffers_;
-  b.targets[queued_] = to_system(to);
-  if (service_field_) {
-    write_service(b.outgoing_services[queued_], service);
-    msghdr& header = b.outgoing_headers[queued_].msg_hdr;
-    header.msg_control = &b.outgoing_services[queued_];
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::span<std::byte> frame = outgoing_frame(i);
+    b.targets[i] = to_system(outgoing(i).to);
+    b.outgoing_vectors[i] = {frame.data(), frame.size()};
+    if (!service_field_) continue;
+    write_service(b.outgoing_services[i], outgoing(i).service);
+    msghdr& header = b.outgoing_headers[i].msg_hdr;
+    header.msg_control = &b.outgoing_services[i];
     header.msg_controllen = sizeof(ServiceField);
   }
-  return b.outgoing[queued_++];
-}
-
-void UdpSocket::set_queued_length(std::size_t length) {
-  buffers_->outgoing_vectors[queued_ - 1].iov_len = length;
-}
-
-void UdpSocket::flush() {
-  Buffers& b = *buffers_;
   std::size_t sent = 0;
-  while (sent < queued_) {
-    const int count =
-        ::sendmmsg(descriptor_, b.outgoing_headers.data() + sent, static_cast<unsigned>(queued_ - sent), 0);
-    if (count <= 0) {
-      if (count < 0 && errno == EINTR) continue;
-      ++dropped_by_kernel_;  // The first one failed: the network lost it.
+  while (sent < count) {
+    const int done =
+        ::sendmmsg(descriptor_, b.outgoing_headers.data() + sent, static_cast<unsigned>(count - sent), 0);
+    if (done <= 0) {
+      if (done < 0 && errno == EINTR) continue;
+      ++dropped_;  // The first one failed: the network lost it.
       ++sent;
       continue;
     }
-    sent += static_cast<std::size_t>(count);
+    sent += static_cast<std::size_t>(done);
   }
-  queued_ = 0;
 }
 
 }  // namespace wharf::live

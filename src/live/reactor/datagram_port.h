@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between a live host and what carries its frames: a UDP socket or rings in shared memory. Frames go
+// in and out in batches; what differs is asked once per batch.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace wharf::live {
+
+/// IPv4 address and port, host byte order. In shared memory each end has one too: transports have checksums
+/// over them, and captures show them.
+struct UdpEndpoint {
+  std::uint32_t address = 0;
+  std::uint16_t port = 0;
+  bool operator==(const UdpEndpoint&) const = default;
+};
+
+class DatagramPort {
+ public:
+  static constexpr std::size_t kBatch = 32;
+  static constexpr std::size_t kFrameBytes = 9216;
+
+  /// One frame; `bytes` stays valid until the next receive() and is empty when it was longer than
+  /// kFrameBytes. They may lie in memory that the sender can still write: read each once.
+  struct Datagram {
+    UdpEndpoint source;
+    std::span<const std::byte> bytes;
+    std::uint8_t service = 0;  ///< The TOS byte, where it is told.
+  };
+
+  virtual ~DatagramPort() = default;
+
+  /// Where its frames come from.
+  const UdpEndpoint& local() const { return local_; }
+  /// Readable when something has arrived and nobody looks.
+  int descriptor() const { return descriptor_; }
+
+  /// Takes up to kBatch frames that have arrived; fewer only when nothing else is there.
+  virtual std::size_t receive() = 0;
+  const Datagram& datagram(std::size_t index) const { return datagrams_[index]; }
+
+  /// Room for one frame to `to`, sent at the next flush(). Flushes by itself when the batch is full.
+  /// `service` is its TOS byte, where it is told.
+  std::span<std::byte> queue(const UdpEndpoint& to, std::uint8_t service = 0) {
+    if (queued_ == kBatch) flush();
+    outgoing_[queued_] = {to, 0, service};
+    return (*frames_)[queued_++];
+  }
+  /// Sets the length of the frame queued last.
+  void set_queued_length(std::size_t length) { outgoing_[queued_ - 1].length = length; }
+  /// Sends what is queued. What has no room on the way is dropped, as a network would.
+  void flush() {
+    if (queued_ == 0) return;
+    send_queued(queued_);
+    queued_ = 0;
+  }
+
+  /// Whoever wants to wait for descriptor() says so first; false: something has arrived, there is no need.
+  /// waited() follows in either case.
+  virtual bool prepare_wait() { return true; }
+  virtual void waited() {}
+
+  /// Frames that had no room on the way.
+  std::uint64_t dropped() const { return dropped_; }
+
+ protected:
+  struct Outgoing {
+    UdpEndpoint to;
+    std::size_t length = 0;
+    std::uint8_t service = 0;
+  };
+
+  DatagramPort(int descriptor, const UdpEndpoint& local)
+      : descriptor_(descriptor), local_(local), frames_(std::make_unique<Frames>()) {}
+  DatagramPort(DatagramPort&&) noexcept = default;
+  DatagramPort& operator=(DatagramPort&&) = delete;
+
+  /// Sends the first `count` of outgoing().
+  virtual void send_queued(std::size_t count) = 0;
+  const Outgoing& outgoing(std::size_t index) const { return outgoing_[index]; }
+  std::span<std::byte> outgoing_frame(std::size_t index) {
+    return std::span((*frames_)[index]).first(outgoing_[index].length);
+  }
+
+  int descriptor_;
+  std::uint64_t dropped_ = 0;
+  std::array<Datagram, kBatch> datagrams_{};
+
+ private:
+  using Frames = std::array<std::array<std::byte, kFrameBytes>, kBatch>;
+
+  UdpEndpoint local_;
+  std::size_t queued_ = 0;
+  std::array<Outgoing, kBatch> outgoing_{};
+  std::unique_ptr<Frames> frames_;
+};
+
+}  // namespace wharf::live
