@@ -83,8 +83,9 @@ TEST(StridedSum, RefusesAStrideThatCutsWords) {
 /// One end of a live pair in this process: an engine, a socket on the loopback interface, real memory.
 struct LiveEnd {
   LiveEnd(std::uint32_t number, const live::LiveClock& clock)
-      : host(make_engine(number), {number}, pool, live::UdpSocket::open({0x7f00'0001, 0}).value(), clock,
-             kSeed, {}) {
+      : host(make_engine(number), {number}, pool,
+             std::make_unique<live::UdpSocket>(live::UdpSocket::open({0x7f00'0001, 0}).value()), clock, kSeed,
+             {}) {
     queue = host.engine().create_queue(host.now(), {}).value();
   }
   std::unique_ptr<ub::UbEngine> make_engine(std::uint32_t number) {
@@ -101,7 +102,7 @@ struct LiveEnd {
     return {config.base, config.length, token, config.rights};
   }
   verbs::PeerId connect(LiveEnd& other) {
-    host.add_peer({other.host.engine().config().host}, other.host.socket().local());
+    host.add_peer({other.host.engine().config().host}, other.host.port().local());
     return host.engine()
         .connect(host.now(), queue, other.host.engine().export_queue(other.queue).value())
         .value();
