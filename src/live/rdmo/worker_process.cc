@@ -15,13 +15,6 @@ namespace wharf::live {
 using rdmo::ActionKind;
 using rdmo::Taken;
 
-namespace {
-
-/// Messages that wait here for room in the worker, of one initiator. One that floods is cut off.
-constexpr std::size_t kWaitingMax = 65536;
-
-}  // namespace
-
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::create(const WorkerProcessConfig& config) {
   std::unique_ptr<WorkerProcess> process(new WorkerProcess(config));
   WHARF_TRY(process->open());
@@ -47,9 +40,9 @@ WorkerProcess::~WorkerProcess() {
   for (Memory& memory : memories_) {
     if (memory.key != nullptr) ucp_rkey_destroy(memory.key);
   }
-  for (Waiting& each : waiting_) {
+  waiting_.for_each([this](const WaitingMessages::Message& each) {
     if (each.payload.length > 0) port_->release(each.payload.handle);
-  }
+  });
   std::fill(targets_.begin(), targets_.end(), nullptr);  // Nothing new goes to them.
   port_.reset();  // What is under way ends now, and is noted in what goes behind it.
 }
@@ -58,34 +51,24 @@ Taken WorkerProcess::take(ucp_ep_h reply, std::uint32_t id, std::span<const std:
                           const rdmo::Payload& payload) {
   const auto found = peer_of_.find(reply);
   const rdmo::PeerId peer = found == peer_of_.end() ? rdmo::kNoPeer : found->second;
-  if (waiting_.empty()) {
+  // What nobody known has sent is counted and dropped, whoever waits.
+  if (waiting_.empty() || peer == rdmo::kNoPeer) {
     const Taken taken = worker_->receive(clock_.now(), peer, id, header, payload);
     if (taken != Taken::kNoRoom) return taken;
   }
-  // UCX has no way to leave a message where it is: it waits here, in order, behind those that came before.
-  if (waiting_.size() >= kWaitingMax) {
-    if (peer != rdmo::kNoPeer) worker_->peer_lost(clock_.now(), peer);
+  if (!waiting_.add(peer, id, header, payload)) {
+    worker_->peer_lost(clock_.now(), peer);  // It floods.
     return Taken::kDone;
   }
-  waiting_.push_back({peer, id, {header.begin(), header.end()}, payload});
   return payload.length > 0 ? Taken::kHeld : Taken::kDone;
 }
 
 void WorkerProcess::offer_waiting() {
-  // One pass: messages of one initiator keep their order, those of others may pass it.
-  std::vector<rdmo::PeerId> stuck;
-  for (auto at = waiting_.begin(); at != waiting_.end();) {
-    const bool behind = std::find(stuck.begin(), stuck.end(), at->peer) != stuck.end();
-    const Taken taken =
-        behind ? Taken::kNoRoom : worker_->receive(clock_.now(), at->peer, at->id, at->header, at->payload);
-    if (taken == Taken::kNoRoom) {
-      if (!behind) stuck.push_back(at->peer);
-      ++at;
-      continue;
-    }
-    if (taken == Taken::kDone && at->payload.length > 0) port_->release(at->payload.handle);
-    at = waiting_.erase(at);
-  }
+  waiting_.offer([this](const WaitingMessages::Message& each) {
+    const Taken taken = worker_->receive(clock_.now(), each.peer, each.id, each.header, each.payload);
+    if (taken == Taken::kDone && each.payload.length > 0) port_->release(each.payload.handle);
+    return taken;
+  });
 }
 
 void WorkerProcess::fail_endpoints() {

@@ -17,6 +17,7 @@
 #include "engine/rdmo/worker.h"
 #include "live/rdmo/stream_channel.h"
 #include "live/rdmo/ucx_port.h"
+#include "live/rdmo/waiting_messages.h"
 #include "live/reactor/idle_policy.h"
 #include "live/reactor/live_clock.h"
 
@@ -59,12 +60,6 @@ class WorkerProcess : private MessageTaker {
     WorkerProcess* process = nullptr;
     std::uint32_t action = 0;
     rdmo::ActionResult result;
-  };
-  struct Waiting {  ///< A message that the worker had no room for.
-    rdmo::PeerId peer = 0;
-    std::uint32_t id = 0;
-    std::vector<std::byte> header;
-    rdmo::Payload payload;
   };
 
   WorkerProcess(const WorkerProcessConfig& config) : config_(config), idle_(config.idle) {}
@@ -111,7 +106,7 @@ class WorkerProcess : private MessageTaker {
   std::vector<std::pair<std::uint32_t, rdmo::AccessResult>> done_;
   std::vector<std::unique_ptr<Opening>> opened_;           ///< Wired up, to be told to the worker.
   std::unordered_map<std::uint64_t, Operation*> fetched_;  ///< By payload.
-  std::deque<Waiting> waiting_;
+  WaitingMessages waiting_;
 };
 
 }  // namespace wharf::live
