@@ -248,12 +248,16 @@ class RdmoCommand : public Command {
     }
     if (posted != rdmo::Posted::kOk) return input_error("the form has no such operation");
     rdmo::Outcome first;
-    if (operation_ != "flush") first = initiator.wait();
-    // What is not flushed may not be shown yet.
-    static_cast<void>(initiator.engine().flush(initiator.now(), 1));
-    const rdmo::Outcome flushed = initiator.wait();
-    const rdmo::Outcome& outcome =
-        operation_ == "flush" || first.status == wire::RdmoStatus::kDone ? flushed : first;
+    if (operation_ != "flush" && !initiator.wait(first, &interrupt_requested())) return ExitCode::kInterrupted;
+    rdmo::Outcome outcome = first;
+    if (first.status == wire::RdmoStatus::kDone) {
+      // What is not flushed may not be shown yet.
+      if (initiator.engine().flush(initiator.now(), 1) != rdmo::Posted::kOk) {
+        outcome.status = wire::RdmoStatus::kConnectionLost;
+      } else if (!initiator.wait(outcome, &interrupt_requested())) {
+        return ExitCode::kInterrupted;
+      }
+    }
     const bool placed = operation_ == "append" && config.initiator.form == rdmo::Form::kExtended;
     nlohmann::ordered_json document{{"operation", operation_}, { "status", wire::name(outcome.status) }};
     std::string text = fmt::format("{}: {}", operation_, wire::name(outcome.status));

@@ -11,6 +11,13 @@
 #include <vector>
 
 #include "tests/cli/run_program.h"
+#ifdef WHARF_HAS_UCX
+#include <unistd.h>
+
+#include <memory>
+
+#include "live/rdmo/played_worker_test_support.h"
+#endif
 
 namespace wharf {
 namespace {
@@ -92,6 +99,39 @@ TEST_F(RdmoCommands, AWorkerOutlivesItsTargets) {
   EXPECT_EQ(call({"append", "still here"}).exit_code, 0);
   worker_.signal(SIGINT);
   EXPECT_EQ(worker_.wait().exit_code, 130);
+}
+
+/// A worker that grants memory and then answers nothing, and a call that has sent it an append.
+class RdmoCalls : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (int tries = 0; worker_->messages() == 0; ++tries) {
+      ASSERT_LT(tries, 60'000) << "the append never came";
+      ::usleep(1000);
+    }
+  }
+  std::vector<wire::RdmoNotification> answers(const wire::RdmoCommand& command) const {
+    std::vector<wire::RdmoNotification> now{live::answer_to(command, 7)};
+    if (command.type == wire::RdmoCommandType::kClientInit) now.back().address = worker_->address();
+    return now;
+  }
+  std::unique_ptr<live::PlayedWorker> worker_ = std::make_unique<live::PlayedWorker>(
+      [this](const wire::RdmoCommand& command) { return answers(command); });
+  Running target_{rdmo({"target", "--worker", "127.0.0.1:" + std::to_string(worker_->port()), "--listen",
+                        "127.0.0.1:0", "--transports", "tcp,self", "--json"})};
+  Running call_{rdmo({"call", "append", "lost", "--to", address_of(target_), "--json"})};
+};
+
+TEST_F(RdmoCalls, EndWithTheirWorker) {
+  worker_.reset();
+  const Outcome outcome = call_.wait();
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_EQ(outcome.json().at("status"), "connection lost");
+}
+
+TEST_F(RdmoCalls, EndWhenTheyAreInterrupted) {
+  call_.signal(SIGTERM);
+  EXPECT_EQ(call_.wait().exit_code, 130);
 }
 
 TEST(RdmoRefusals, AreOneSentence) {

@@ -150,9 +150,14 @@ Seen ask(Board& board, Form form, bool cuts) {
   const auto flush = [&] {
     return initiator.engine().flush(initiator.now(), data.size()) == rdmo::Posted::kOk;
   };
+  const auto wait = [&] {
+    rdmo::Outcome outcome;
+    if (!initiator.wait(outcome)) fail(seen, "an outcome is missing");
+    return outcome;
+  };
   if (!append(0) || !flush()) fail(seen, "nothing can be asked for");
   for (int i = 0; i < 2; ++i) {
-    if (initiator.wait().status != RdmoStatus::kDone) fail(seen, "the first append is not done");
+    if (wait().status != RdmoStatus::kDone) fail(seen, "the first append is not done");
   }
   board.connected = true;
   while (!board.go) {
@@ -170,7 +175,7 @@ Seen ask(Board& board, Form form, bool cuts) {
   initiator.progress();
   board.posted = true;
   for (; open > 0; --open) {
-    const rdmo::Outcome outcome = initiator.wait();
+    const rdmo::Outcome outcome = wait();
     if (outcome.cookie < data.size()) {
       std::fill(data[outcome.cookie].begin(), data[outcome.cookie].end(), kOthers);
       seen.append[outcome.cookie] = static_cast<int>(outcome.status);
@@ -179,7 +184,7 @@ Seen ask(Board& board, Form form, bool cuts) {
     }
   }
   const bool works = seen.flush == 0 || seen.flush == static_cast<int>(RdmoStatus::kEarlierFailed);
-  if (works && flush()) seen.last_flush = static_cast<int>(initiator.wait().status);
+  if (works && flush()) seen.last_flush = static_cast<int>(wait().status);
   board.taken = true;
   while (!board.leave) {
     initiator.progress();

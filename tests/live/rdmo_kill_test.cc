@@ -104,7 +104,8 @@ void append(Board& board, std::uint32_t client, std::uint32_t life) {
     }
     if (initiator.engine().flush(initiator.now(), ~std::uint64_t{0}) != rdmo::Posted::kOk) return;
     for (std::uint32_t i = 0; i <= kBurst; ++i) {
-      const rdmo::Outcome outcome = initiator.wait();
+      rdmo::Outcome outcome;
+      if (!initiator.wait(outcome)) return;
       if (outcome.status == wire::RdmoStatus::kNoRoom) board.full = true;
       if (outcome.status != wire::RdmoStatus::kDone) return;
       if (outcome.cookie == mine.answered.load()) ++mine.answered;

@@ -287,17 +287,18 @@ bool RdmoInitiator::progress() {
   return worked;
 }
 
-rdmo::Outcome RdmoInitiator::wait() {
-  rdmo::Outcome outcome;
+bool RdmoInitiator::wait(rdmo::Outcome& outcome, const std::atomic<bool>* stop) {
   std::uint32_t empty = 0;
   while (!engine_->poll(outcome)) {
+    if (engine_->in_flight() == 0) return false;
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) return false;
     if (progress()) {
       empty = 0;
     } else if (++empty > 100) {
       ::sched_yield();  // The worker may need this processor.
     }
   }
-  return outcome;
+  return true;
 }
 
 }  // namespace wharf::live

@@ -3,6 +3,7 @@
 // append, flush and scatter there. Neither is thread-safe: one thread each.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -124,8 +125,8 @@ class RdmoInitiator : private MessageTaker {
   TimePs now() { return clock_.now(); }
   /// Whether anything happened.
   bool progress();
-  /// Runs until the next outcome.
-  rdmo::Outcome wait();
+  /// Runs until the next outcome. False: nothing is under way that could bring one, or `stop` is set.
+  bool wait(rdmo::Outcome& outcome, const std::atomic<bool>* stop = nullptr);
 
  private:
   explicit RdmoInitiator(const RdmoInitiatorConfig& config) : config_(config) {}

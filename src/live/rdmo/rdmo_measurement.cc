@@ -189,7 +189,7 @@ class WorkerAppends {
     full_ += bytes_;
     client_->engine().push(client_->now());
     if (published()) return flush();
-    return expect(client_->wait());
+    return wait();
   }
   bool published() const { return published_; }
   void set_published(bool published) { published_ = published; }
@@ -216,6 +216,10 @@ class WorkerAppends {
     if (outcome.status == wire::RdmoStatus::kDone) return {};
     return Error{ErrorKind::kEnvironment, fmt::format("the worker answers: {}", wire::name(outcome.status))};
   }
+  Result<void> wait() {
+    if (!client_->wait(outcome_)) return Error{ErrorKind::kEnvironment, "the worker is gone"};
+    return expect(outcome_);
+  }
   Result<void> take() {
     rdmo::Outcome outcome;
     while (client_->engine().poll(outcome)) WHARF_TRY(expect(outcome));
@@ -229,9 +233,8 @@ class WorkerAppends {
       WHARF_TRY(take());
     }
     for (;;) {
-      const rdmo::Outcome outcome = client_->wait();
-      WHARF_TRY(expect(outcome));
-      if (outcome.operation == wire::RdmoExtendedOperation::kFlush) return {};
+      WHARF_TRY(wait());
+      if (outcome_.operation == wire::RdmoExtendedOperation::kFlush) return {};
     }
   }
   Result<void> verify(std::uint64_t records) {
@@ -247,6 +250,7 @@ class WorkerAppends {
   }
 
   std::unique_ptr<RdmoInitiator> client_;
+  rdmo::Outcome outcome_;
   RdmoTarget& target_;
   std::uint32_t bytes_;
   std::vector<std::byte> data_;

@@ -360,7 +360,9 @@ int wharf_rdmo_wait(wharf_rdmo_initiator* initiator, wharf_rdmo_outcome* outcome
   wharf_rdmo_push(initiator);
   for (;;) {
     try {
-      initiator->fill(initiator->initiator->wait(), *outcome);
+      rdmo::Outcome found;
+      if (!initiator->initiator->wait(found)) return 0;
+      initiator->fill(found, *outcome);
       return 1;
     } catch (...) {
       initiator->lose();
