@@ -248,7 +248,8 @@ class RdmoCommand : public Command {
     }
     if (posted != rdmo::Posted::kOk) return input_error("the form has no such operation");
     rdmo::Outcome first;
-    if (operation_ != "flush" && !initiator.wait(first, &interrupt_requested())) return ExitCode::kInterrupted;
+    if (operation_ != "flush" && !initiator.wait(first, &interrupt_requested()))
+      return ExitCode::kInterrupted;
     rdmo::Outcome outcome = first;
     if (first.status == wire::RdmoStatus::kDone) {
       // What is not flushed may not be shown yet.

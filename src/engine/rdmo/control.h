@@ -27,6 +27,7 @@ class Control {
   [[gnu::noinline]] void target_lost(std::uint32_t client);
   void destination_lost(DestinationId destination);
   void stop();
+  bool has_client(DestinationId destination) const { return find_client(destination) != kNoSlot; }
 
   /// Goes on with connections and regions that are to go.
   void advance();

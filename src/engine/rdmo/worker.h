@@ -79,6 +79,8 @@ class Worker {
   /// Requests that it holds.
   std::uint32_t held() const;
   std::uint32_t targets() const;
+  /// Whether the host channel has a target, or one that is being opened.
+  bool has_target(DestinationId destination) const;
   std::uint32_t connections() const;
   std::uint32_t regions() const;
   /// Tails that it holds.

@@ -156,6 +156,7 @@ const WorkerConfig& Worker::config() const { return parts_->core.config; }
 const WorkerCounters& Worker::counters() const { return parts_->core.counters; }
 std::uint32_t Worker::held() const { return parts_->core.requests.in_use(); }
 std::uint32_t Worker::targets() const { return parts_->core.clients.in_use(); }
+bool Worker::has_target(DestinationId destination) const { return parts_->control.has_client(destination); }
 std::uint32_t Worker::connections() const { return parts_->core.connections.in_use(); }
 std::uint32_t Worker::regions() const { return parts_->core.regions.in_use(); }
 std::uint32_t Worker::cells() const { return parts_->core.cells.in_use(); }

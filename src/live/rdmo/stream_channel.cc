@@ -203,7 +203,9 @@ Result<StreamListener> StreamListener::listen(const StreamAddress& address) {
 }
 
 StreamChannel StreamListener::accept() {
-  return StreamChannel(::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC));
+  const int descriptor = ::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC);
+  exhausted_ = descriptor < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+  return StreamChannel(descriptor);
 }
 
 }  // namespace wharf::live

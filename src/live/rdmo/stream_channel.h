@@ -57,14 +57,18 @@ class StreamListener {
   StreamListener(StreamListener&& other) noexcept;
   StreamListener& operator=(StreamListener&& other) noexcept;
   ~StreamListener();
-  /// The next connection; not open when there is none.
+  /// The next connection; not open when there is none, or none can be taken.
   StreamChannel accept();
+  /// The last accept() failed though a connection may wait: this process, or the system, has no descriptor or
+  /// memory left. Input on descriptor() says nothing then.
+  bool exhausted() const { return exhausted_; }
   std::uint16_t port() const { return port_; }
   int descriptor() const { return descriptor_; }
 
  private:
   int descriptor_ = -1;
   std::uint16_t port_ = 0;
+  bool exhausted_ = false;
 };
 
 }  // namespace wharf::live

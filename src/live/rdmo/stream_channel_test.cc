@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -108,6 +109,26 @@ TEST_F(StreamChannelTest, WhatNobodyTakesStaysWithItsSender) {
   // What does not fit into sockets and a channel was refused.
   EXPECT_LT(sent, chunk.size() * 200);
   EXPECT_TRUE(near_.open());
+}
+
+// A listener whose connection nobody can take is ready for ever: who sleeps on it has to know.
+TEST_F(StreamChannelTest, AListenerSaysThatThereIsNoDescriptorLeft) {
+  auto listener = StreamListener::listen({"127.0.0.1", 0});
+  ASSERT_TRUE(listener.ok());
+  EXPECT_FALSE(listener->accept().open());
+  EXPECT_FALSE(listener->exhausted()) << "nobody has come";
+  auto waits = StreamChannel::connect({"127.0.0.1", listener->port()});
+  ASSERT_TRUE(waits.ok());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool taken = listener->accept().open();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(taken);
+  EXPECT_TRUE(listener->exhausted());
+  EXPECT_TRUE(listener->accept().open());
+  EXPECT_FALSE(listener->exhausted());
 }
 
 TEST_F(StreamChannelTest, ALengthThatNoMessageHasEndsIt) {

@@ -11,6 +11,13 @@
 #include "live/rdmo/shared_mappings.h"
 
 namespace wharf::live {
+namespace {
+
+constexpr int kAcceptsMost = 16;             ///< Channels that are taken before the others have their turn.
+constexpr std::size_t kTargetlessMost = 64;  ///< Channels without a target.
+constexpr TimePs kNoDescriptorPause = milliseconds(100);
+
+}  // namespace
 
 using rdmo::ActionKind;
 using rdmo::Taken;
@@ -82,25 +89,48 @@ void WorkerProcess::fail_endpoints() {
   }
 }
 
-bool WorkerProcess::serve_channels() {
-  bool worked = false;
-  for (StreamChannel channel = listener_.accept(); channel.open(); channel = listener_.accept()) {
-    channels_.emplace(next_destination_++, std::move(channel));
-    worked = true;
+bool WorkerProcess::accept_channels() {
+  if (clock_.now() < accepts_after_) return false;
+  for (int i = 0; i < kAcceptsMost; ++i) {
+    StreamChannel channel = listener_.accept();
+    if (!channel.open()) {
+      if (listener_.exhausted()) accepts_after_ = clock_.now() + kNoDescriptorPause;
+      return i > 0;
+    }
+    channels_.emplace(next_destination_++, Control{std::move(channel), attentive_.now()});
   }
+  return true;
+}
+
+bool WorkerProcess::serve_channels() {
+  bool worked = accept_channels();
   std::vector<std::byte> message;
-  for (auto at = channels_.begin(); at != channels_.end();) {
-    at->second.progress();
-    while (at->second.take(message)) {
-      worker_->command(clock_.now(), at->first, message);
+  std::size_t targetless = 0;
+  for (auto& [destination, control] : channels_) {
+    control.channel.progress();
+    while (control.channel.take(message)) {
+      worker_->command(clock_.now(), destination, message);
       had_target_ = worked = true;
     }
-    if (!at->second.open()) {
-      worker_->destination_lost(clock_.now(), at->first);
-      at = channels_.erase(at);
+    if (worker_->has_target(destination)) {
+      control.since = attentive_.now();
     } else {
-      ++at;
+      ++targetless;
     }
+  }
+  for (auto at = channels_.begin(); at != channels_.end();) {
+    StreamChannel& channel = at->second.channel;
+    if (!worker_->has_target(at->first)) {
+      if (targetless > kTargetlessMost || attentive_.now() - at->second.since > config_.targetless_max)
+        channel.close();
+      if (!channel.open()) --targetless;
+    }
+    if (channel.open()) {
+      ++at;
+      continue;
+    }
+    worker_->destination_lost(clock_.now(), at->first);
+    at = channels_.erase(at);
   }
   return worked;
 }
@@ -147,7 +177,7 @@ bool WorkerProcess::serve_worker() {
     }
     while (worker_->next_notice(notice)) {
       const auto channel = channels_.find(notice.destination);
-      if (channel != channels_.end()) channel->second.write(notice.bytes);
+      if (channel != channels_.end()) channel->second.channel.write(notice.bytes);
       more = true;
     }
     worked = worked || more;
@@ -180,8 +210,9 @@ void WorkerProcess::run(const std::atomic<bool>& stop) {
     if (worked) {
       idle_.worked();
     } else {
-      idle_.idle(clock_.now(), min(worker_->deadline(), clock_.now() + microseconds(200)),
-                 listener_.descriptor());
+      const TimePs now = clock_.now();
+      idle_.idle(now, min(worker_->deadline(), now + microseconds(200)),
+                 now < accepts_after_ ? -1 : listener_.descriptor());
     }
   }
 }

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "engine/rdmo/worker.h"
+#include "live/rdmo/attentive_clock.h"
 #include "live/rdmo/stream_channel.h"
 #include "live/rdmo/ucx_port.h"
 #include "live/rdmo/waiting_messages.h"
@@ -29,6 +30,8 @@ struct WorkerProcessConfig {
   rdmo::WorkerConfig worker;
   IdleConfig idle;
   bool once = false;  ///< Ends when the last target has left.
+  /// A control channel without a target is closed so long after it came, or lost its target.
+  TimePs targetless_max = seconds(5);
 };
 
 class WorkerProcess : private MessageTaker {
@@ -56,6 +59,10 @@ class WorkerProcess : private MessageTaker {
     std::uint64_t address = 0;
     std::byte* mapped = nullptr;  ///< Where `address` is in this process; null: reached by UCX.
   };
+  struct Control {  ///< A control channel.
+    StreamChannel channel;
+    TimePs since;  ///< When it came, or was last seen to have a target.
+  };
   struct Opening {  ///< An endpoint to a target that is being wired up.
     WorkerProcess* process = nullptr;
     std::uint32_t action = 0;
@@ -67,6 +74,7 @@ class WorkerProcess : private MessageTaker {
   rdmo::Taken take(ucp_ep_h reply, std::uint32_t id, std::span<const std::byte> header,
                    const rdmo::Payload& payload) override;
   bool round();
+  bool accept_channels();
   bool serve_channels();
   bool serve_worker();
   void offer_waiting();
@@ -94,9 +102,11 @@ class WorkerProcess : private MessageTaker {
   std::unique_ptr<UcxPort> port_;
   std::optional<rdmo::Worker> worker_;
   StreamListener listener_;
-  std::map<rdmo::DestinationId, StreamChannel> channels_;
+  std::map<rdmo::DestinationId, Control> channels_;  ///< The oldest first.
   rdmo::DestinationId next_destination_ = 0;
   bool had_target_ = false;
+  AttentiveClock attentive_;          ///< Of what channels owe: they were heard all that time.
+  TimePs accepts_after_ = kTimeZero;  ///< No descriptor is left before.
   std::unordered_map<ucp_ep_h, rdmo::PeerId> peer_of_;
   std::vector<ucp_ep_h> peers_;
   std::vector<ucp_ep_h> targets_;  ///< By handle.

@@ -110,5 +110,44 @@ TEST_F(WorkerProcessTest, MemoryIsWhatItsKeyHasMappedAndNothingElse) {
   EXPECT_EQ(register_as(address + 4096, 4096), DocaError::kSuccess) << "a part of it";
 }
 
+std::size_t count_open(std::vector<StreamChannel>& channels) {
+  std::size_t open = 0;
+  for (StreamChannel& each : channels) {
+    each.progress();
+    open += each.open() ? 1 : 0;
+  }
+  return open;
+}
+
+TEST_F(WorkerProcessTest, ChannelsThatSayNothingAreBounded) {
+  WorkerProcessConfig config;
+  config.targetless_max = seconds(3600);
+  start(config);
+  add_target();
+  std::vector<StreamChannel> silent;
+  for (int i = 0; i < 100; ++i) silent.push_back(channel());
+  while (count_open(silent) > 64) ::sched_yield();
+  EXPECT_TRUE(target_->connected()) << "it came first, and is no such channel";
+  EXPECT_TRUE(target_->withdraw());
+  EXPECT_EQ(count_open(silent), 64U);
+}
+
+TEST_F(WorkerProcessTest, ChannelsThatBecomeNoTargetAreClosed) {
+  WorkerProcessConfig config;
+  config.targetless_max = seconds(1);
+  start(config);
+  add_target();
+  std::vector<StreamChannel> silent;
+  silent.push_back(channel());
+  silent.push_back(channel());
+  wire::RdmoCommand refused;
+  refused.type = RdmoCommandType::kRqDestroy;
+  const auto answer = ask(silent.back(), refused);
+  if (answer) EXPECT_EQ(answer->status, DocaError::kNotFound);  // Talk alone makes no target.
+  while (count_open(silent) > 0) ::sched_yield();
+  EXPECT_TRUE(target_->connected());
+  EXPECT_TRUE(target_->withdraw());
+}
+
 }  // namespace
 }  // namespace wharf::live
