@@ -109,6 +109,8 @@ void Control::action_done(std::uint32_t index, const ActionResult& result) {
       return remove_region(action.object);
     case ActionKind::kClosePeer:
       return peer_closed(action.object);
+    case ActionKind::kCancelOpening:
+      return;  // The opening itself is answered.
     case ActionKind::kCloseTarget:
       core_.clients[action.object].closed = true;
       return core_.attend(action.object);
@@ -132,11 +134,16 @@ void Control::client_init(const RdmoCommand& command, DestinationId destination)
   client.cells.reserve(core_.config.cells_max);
   client.pending = remember(command, destination);
   core_.client_by_id.insert(command.id, index);
-  act(ActionKind::kOpenTarget, index).bytes.assign(command.peer.begin(), command.peer.end());
+  client.open_until = core_.now + core_.config.memory_time_max;
+  core_.wake_at(client.open_until);
+  Action& open = act(ActionKind::kOpenTarget, index);
+  open.bytes.assign(command.peer.begin(), command.peer.end());
+  client.opening = open.id;
 }
 
 void Control::target_opened(std::uint32_t index, const ActionResult& result) {
   Client& client = core_.clients[index];
+  client.open_until = kNever;
   if (result.status != DocaError::kSuccess) {
     notify(client.pending, result.status, 0);
     if (!client.detached) core_.client_by_id.erase(client.id);

@@ -67,6 +67,7 @@ class Control {
   void advance_retiring(std::uint32_t client);
   void advance_lost(std::uint32_t client);
   void close_target(std::uint32_t client);
+  void cancel_opening(std::uint32_t client);
 
   WorkerCore& core_;
   Appends& appends_;

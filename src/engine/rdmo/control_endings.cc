@@ -172,7 +172,7 @@ void Control::target_lost(std::uint32_t index) {
   client.state = ClientState::kLost;
   client.detached = true;
   core_.client_by_id.erase(client.id);
-  if (opening) return;
+  if (opening) return cancel_opening(index);
   for (std::uint32_t i = 0; i < core_.connections.extent(); ++i) {
     if (!core_.connections.is_used(i) || core_.connections[i].client != index) continue;
     fail_queued(i, RdmoStatus::kTargetLost);
@@ -183,6 +183,14 @@ void Control::target_lost(std::uint32_t index) {
   }
   close_target(index);
   core_.attend(index);
+}
+
+// A target that does not answer while it is opened would keep its place, and the worker from stopping.
+void Control::cancel_opening(std::uint32_t index) {
+  Client& client = core_.clients[index];
+  if (client.open_until == kNever) return;
+  client.open_until = kNever;
+  act(ActionKind::kCancelOpening, index).opening = client.opening;
 }
 
 void Control::close_target(std::uint32_t index) {
@@ -260,6 +268,11 @@ void Control::expire() {
       core_.attend(i);
     } else if (client.publish_at != kNever) {
       core_.wake_at(client.publish_at);
+    }
+    if (client.open_until <= core_.now) {
+      cancel_opening(i);
+    } else if (client.open_until != kNever) {
+      core_.wake_at(client.open_until);
     }
     if (client.accesses == 0 || client.state == ClientState::kLost) continue;
     const TimePs end = client.answered_at + core_.config.memory_time_max;

@@ -99,6 +99,8 @@ enum class ActionKind : std::uint8_t {
   kForget,       ///< Imported memory: nothing uses it any more.
   kClosePeer,    ///< Nothing more is sent to it. What it announced fails with kSenderLost.
   kCloseTarget,  ///< Accesses under way fail or finish; none comes after it is done.
+  kCancelOpening,  ///< Nobody waits any longer for the kOpenTarget of id `opening`: unless it was answered,
+                   ///< it is given up, and soon answered as failed.
 };
 
 /// Something that the worker asks its host to do, and that may take time. The control path: bytes are copies.
@@ -108,6 +110,7 @@ struct Action {
   HostHandle target = 0;
   HostHandle memory = 0;
   PeerId peer = kNoPeer;
+  std::uint32_t opening = 0;
   std::uint64_t address = 0;  ///< kImport: what the target says that the memory is.
   std::uint64_t length = 0;
   std::vector<std::byte> bytes;

@@ -131,8 +131,10 @@ struct Client {
   std::uint64_t id = 0;
   HostHandle target = 0;
   ClientState state = ClientState::kOpening;
-  bool detached = false;  ///< Its host channel has nothing to do with it any more.
-  bool closing = false;   ///< kCloseTarget was asked for.
+  std::uint32_t opening = kNoSlot;  ///< kOpening: the action that is to be answered.
+  TimePs open_until = kNever;       ///< So long is waited for it. kNever: it is not, or was cancelled.
+  bool detached = false;            ///< Its host channel has nothing to do with it any more.
+  bool closing = false;             ///< kCloseTarget was asked for.
   bool closed = false;
   std::uint32_t regions = 0;
   std::uint64_t bytes = 0;

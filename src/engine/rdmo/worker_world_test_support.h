@@ -452,6 +452,8 @@ class WorkerWorld {
       case ActionKind::kCloseTarget:
         targets[action.target].lost = true;
         break;
+      case ActionKind::kCancelOpening:
+        break;
     }
     return result;
   }

@@ -148,7 +148,9 @@ bool WorkerProcess::serve_worker() {
       perform(access);
       more = true;
     }
-    for (const std::unique_ptr<Opening>& opening : opened_) {
+    for (std::size_t i = 0; i < opened_.size(); ++i) {
+      const std::unique_ptr<Opening> opening = std::move(opened_[i]);
+      if (opening->result.status != wire::DocaError::kSuccess) close_target(opening->result.handle);
       worker_->action_done(clock_.now(), opening->action, opening->result);
       more = true;
     }
@@ -253,9 +255,15 @@ rdmo::ActionResult WorkerProcess::act(const rdmo::Action& action) {
       }
       return result;
     case ActionKind::kCloseTarget:
-      if (targets_[action.target] != nullptr) port_->close(targets_[action.target]);
-      targets_[action.target] = nullptr;
+      close_target(action.target);
       return result;
+    case ActionKind::kCancelOpening: {
+      const auto found = opening_.find(action.opening);
+      if (found == opening_.end()) return result;  // It has just ended.
+      found->second->cancelled = true;
+      close_target(found->second->result.handle);  // Which ends the wiring.
+      return result;
+    }
   }
   WHARF_UNREACHABLE();
 }
@@ -266,6 +274,7 @@ rdmo::ActionResult WorkerProcess::act(const rdmo::Action& action) {
 void WorkerProcess::wire_up(std::uint32_t action, const rdmo::ActionResult& result) {
   opened_.reserve(targets_.size());  // So that the callback takes no memory.
   auto* opening = new Opening{this, action, result};
+  opening_.emplace(action, opening);
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.user_data = opening;
@@ -279,8 +288,14 @@ void WorkerProcess::wire_up(std::uint32_t action, const rdmo::ActionResult& resu
 }
 
 void WorkerProcess::wired_up(Opening* opening, ucs_status_t status) {
-  if (status != UCS_OK) opening->result.status = wire::DocaError::kInputOutputFailed;
+  opening_.erase(opening->action);
+  if (status != UCS_OK || opening->cancelled) opening->result.status = wire::DocaError::kInputOutputFailed;
   opened_.emplace_back(opening);
+}
+
+void WorkerProcess::close_target(rdmo::HostHandle target) {
+  if (targets_[target] != nullptr) port_->close(targets_[target]);
+  targets_[target] = nullptr;
 }
 
 rdmo::ActionResult WorkerProcess::import(const rdmo::Action& action) {

@@ -67,6 +67,7 @@ class WorkerProcess : private MessageTaker {
     WorkerProcess* process = nullptr;
     std::uint32_t action = 0;
     rdmo::ActionResult result;
+    bool cancelled = false;
   };
 
   WorkerProcess(const WorkerProcessConfig& config) : config_(config), idle_(config.idle) {}
@@ -89,6 +90,7 @@ class WorkerProcess : private MessageTaker {
   rdmo::ActionResult import(const rdmo::Action& action);
   void wire_up(std::uint32_t action, const rdmo::ActionResult& result);
   void wired_up(Opening* opening, ucs_status_t status);
+  void close_target(rdmo::HostHandle target);
   Operation& begin(const rdmo::Access& access);
   void submitted(Operation& operation, ucs_status_ptr_t request);
   void finished(Operation& operation, ucs_status_t status);
@@ -114,6 +116,7 @@ class WorkerProcess : private MessageTaker {
   std::deque<Operation> operations_;
   std::vector<Operation*> free_operations_;
   std::vector<std::pair<std::uint32_t, rdmo::AccessResult>> done_;
+  std::unordered_map<std::uint32_t, Opening*> opening_;    ///< Being wired up, by action.
   std::vector<std::unique_ptr<Opening>> opened_;           ///< Wired up, to be told to the worker.
   std::unordered_map<std::uint64_t, Operation*> fetched_;  ///< By payload.
   WaitingMessages waiting_;

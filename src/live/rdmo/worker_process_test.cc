@@ -4,14 +4,18 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "live/rdmo/child_process.h"
 #include "live/rdmo/client.h"
 
 namespace wharf::live {
@@ -143,10 +147,69 @@ TEST_F(WorkerProcessTest, ChannelsThatBecomeNoTargetAreClosed) {
   wire::RdmoCommand refused;
   refused.type = RdmoCommandType::kRqDestroy;
   const auto answer = ask(silent.back(), refused);
-  if (answer) EXPECT_EQ(answer->status, DocaError::kNotFound);  // Talk alone makes no target.
+  EXPECT_TRUE(!answer || answer->status == DocaError::kNotFound) << "talk alone makes no target";
   while (count_open(silent) > 0) ::sched_yield();
   EXPECT_TRUE(target_->connected());
   EXPECT_TRUE(target_->withdraw());
+}
+
+/// A process that has a UCX address and is stopped: whoever connects to it waits.
+class Frozen : private MessageTaker {
+ public:
+  Frozen()
+      : child_(*Child::start([this](int report) {
+          const auto port = UcxPort::create("tcp,self", *this);
+          const std::uint64_t length = (*port)->address().size();
+          Child::report(report, &length, sizeof length);
+          Child::report(report, (*port)->address().data(), length);
+          ::pause();
+        })) {
+    std::uint64_t length = 0;
+    EXPECT_TRUE(child_.read(&length, sizeof length));
+    address_.resize(length);
+    EXPECT_TRUE(child_.read(address_.data(), length));
+    child_.signal(SIGSTOP);
+  }
+  wire::RdmoCommand init(std::uint64_t id) const {
+    wire::RdmoCommand init;
+    init.type = RdmoCommandType::kClientInit;
+    init.id = id;
+    init.peer = address_;
+    return init;
+  }
+
+ private:
+  rdmo::Taken take(ucp_ep_h, std::uint32_t, std::span<const std::byte>, const rdmo::Payload&) override {
+    return rdmo::Taken::kDone;
+  }
+  Child child_;
+  std::vector<std::byte> address_;
+};
+
+TEST_F(WorkerProcessTest, TargetsThatAreNeverWiredUpLeaveTheirPlaces) {
+  const Frozen frozen;
+  WorkerProcessConfig config;
+  config.worker.clients_max = 2;
+  config.worker.memory_time_max = seconds(1);
+  start(config);
+  StreamChannel stays = channel();
+  const auto answer = ask(stays, frozen.init(1));  // By time.
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, DocaError::kInputOutputFailed);
+  for (std::uint64_t id = 1; id <= 8; ++id) {
+    StreamChannel leaves = channel();
+    std::vector<std::byte> bytes;
+    wire::encode(frozen.init(id), bytes);
+    leaves.write(bytes);
+  }
+  RdmoTargetConfig honest;
+  honest.worker.port = process_->port();
+  honest.transports = kTransports;
+  auto target = RdmoTarget::create(honest);
+  while (!target && target.error().message.find("gone") == std::string::npos)
+    target = RdmoTarget::create(honest);  // Its places are free as soon as it has seen who left.
+  ASSERT_TRUE(target) << target.error().message;
+  EXPECT_TRUE((*target)->withdraw());
 }
 
 }  // namespace
