@@ -157,13 +157,13 @@ urma_context_t* urma_create_context(urma_device_t* dev, uint32_t eid_index) {
   Interface* const interface = Library::get().interface(device->addresses[eid_index]);
   if (interface == nullptr) return refuse<urma_context_t>(EADDRNOTAVAIL);
   const int events = ::eventfd(0, EFD_CLOEXEC);  // Blocks, as programs expect.
-  Context* const context = events < 0 ? nullptr : tables().contexts.make();
+  const auto prepare = [&](Context& made) { made.interface = interface; };
+  Context* const context = events < 0 ? nullptr : tables().contexts.make(prepare);
   if (context == nullptr) {
     if (events >= 0) ::close(events);
     return refuse<urma_context_t>(ENOMEM);
   }
   context->device = device;
-  context->interface = interface;
   urma_context_t& api = context->api;
   api.dev = &device->api;
   api.ops = &provider_ops();

@@ -28,9 +28,8 @@ bool check_channel(const Context& context, const urma_jfc_cfg_t& cfg) {
 Jfc* allocate_jfc(Context& context, const urma_jfc_cfg_t& cfg) {
   if (!check_channel(context, cfg)) return refuse<Jfc>(EINVAL);
   if (cfg.depth == 0 || cfg.depth > kJfcDepthMost) return refuse<Jfc>(EINVAL);
-  Jfc* const jfc = tables().jfcs.make();
+  Jfc* const jfc = tables().jfcs.make([&](Jfc& made) { made.context = &context; });
   if (jfc == nullptr) return refuse<Jfc>(ENOMEM);
-  jfc->context = &context;
   jfc->api.urma_ctx = &context.api;
   jfc->api.jfc_cfg = cfg;
   ::pthread_mutex_init(&jfc->api.event_mutex, nullptr);
@@ -99,13 +98,12 @@ urma_jfce_t* urma_create_jfce(urma_context_t* ctx) {
   if (context == nullptr) return refuse<urma_jfce_t>(EINVAL);
   const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (descriptor < 0) return nullptr;
-  Jfce* const jfce = tables().jfces.make();
+  const Interface::Section section(*context->interface);
+  Jfce* const jfce = tables().jfces.make([&](Jfce& made) { made.context = context; });
   if (jfce == nullptr) {
     ::close(descriptor);
     return refuse<urma_jfce_t>(ENOMEM);
   }
-  const Interface::Section section(*context->interface);
-  jfce->context = context;
   jfce->api.urma_ctx = ctx;
   jfce->api.fd = descriptor;
   jfce->api.ref.atomic_cnt = 1;
@@ -114,13 +112,12 @@ urma_jfce_t* urma_create_jfce(urma_context_t* ctx) {
 }
 
 urma_status_t urma_delete_jfce(urma_jfce_t* jfce) {
-  Jfce* const found = tables().jfces.find(jfce);
-  if (found == nullptr) return URMA_EINVAL;
-  const Interface::Section section(*found->context->interface);
-  if (found->users != 0) return URMA_EAGAIN;
-  ::close(found->api.fd);
-  --found->context->children;
-  return tables().jfces.end(found) ? URMA_SUCCESS : URMA_EINVAL;
+  return with(tables().jfces, jfce, [](Jfce& found) -> urma_status_t {
+    if (found.users != 0) return URMA_EAGAIN;
+    ::close(found.api.fd);
+    --found.context->children;
+    return tables().jfces.end(&found) ? URMA_SUCCESS : URMA_EINVAL;
+  });
 }
 
 urma_jfc_t* urma_create_jfc(urma_context_t* ctx, urma_jfc_cfg_t* jfc_cfg) {

@@ -4,6 +4,8 @@
 //
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <new>
 
 #include "live/urma/library.h"
 #include "live/urma/lives.h"
@@ -91,9 +93,8 @@ Jfc* active_jfc(const Context& context, const urma_jfc_t* address) {
 
 Jfs* allocate_jfs(Context& context, urma_jfs_cfg_t& cfg) {
   if (!check_jfs(cfg)) return refuse<Jfs>(EINVAL);
-  Jfs* const jfs = tables().jfss.make();
+  Jfs* const jfs = tables().jfss.make([&](Jfs& made) { prepare(context, made); });
   if (jfs == nullptr) return refuse<Jfs>(ENOMEM);
-  prepare(context, *jfs);
   jfs->side.kind = QueueSide::Kind::kJfs;
   jfs->api.jfs_cfg = cfg;
   return jfs;
@@ -134,9 +135,8 @@ urma_status_t release(Jfs& jfs) {
 
 Jfr* allocate_jfr(Context& context, urma_jfr_cfg_t& cfg) {
   if (!check(cfg)) return refuse<Jfr>(EINVAL);
-  Jfr* const jfr = tables().jfrs.make();
+  Jfr* const jfr = tables().jfrs.make([&](Jfr& made) { prepare(context, made); });
   if (jfr == nullptr) return refuse<Jfr>(ENOMEM);
-  prepare(context, *jfr);
   jfr->side.kind = QueueSide::Kind::kJfr;
   jfr->api.jfr_cfg = cfg;
   return jfr;
@@ -202,9 +202,8 @@ urma_status_t release(Jfr& jfr) {
 
 Jetty* allocate_jetty(Context& context, urma_jetty_cfg_t& cfg) {
   if (!check(context, cfg)) return refuse<Jetty>(EINVAL);
-  Jetty* const jetty = tables().jettys.make();
+  Jetty* const jetty = tables().jettys.make([&](Jetty& made) { prepare(context, made); });
   if (jetty == nullptr) return refuse<Jetty>(ENOMEM);
-  prepare(context, *jetty);
   jetty->side.kind = QueueSide::Kind::kJetty;
   jetty->api.jetty_cfg = cfg;
   return jetty;
@@ -313,13 +312,16 @@ int flush(QueueSide& side, int count, urma_cr_t* out) {
   if (count <= 0 || out == nullptr) return -1;
   if (side.state != URMA_JETTY_STATE_SUSPENDED) return 0;  // What fails is flushed at once, with records.
   Interface& interface = *side.context->interface;
-  std::vector<verbs::Completion> taken(static_cast<std::size_t>(count));
-  auto got = interface.engine().take_back(interface.now(), side.queue.queue, taken);
+  const auto room = static_cast<std::size_t>(count);
+  const std::size_t most = std::min<std::size_t>(room, side.queue.depth);
+  const std::unique_ptr<verbs::Completion[]> taken(new (std::nothrow) verbs::Completion[most]);
+  if (taken == nullptr) return -1;
+  auto got = interface.engine().take_back(interface.now(), side.queue.queue, {taken.get(), most});
   if (!got) return -1;
   std::size_t given = *got;
   for (std::size_t at = 0; at < given; ++at) out[at] = record_of(side, taken[at]);
   // Those that still waited for their peer are younger.
-  while (given < taken.size() && !side.queue.parked.empty()) {
+  while (given < room && !side.queue.parked.empty()) {
     const SendQueue::Parked& oldest = side.queue.parked.front();
     verbs::Completion ended;
     ended.id = oldest.request.id;

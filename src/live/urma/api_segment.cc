@@ -25,9 +25,8 @@ bool is_access(std::uint32_t access) {
 }
 
 TokenId* make_token_id(Context& context, std::uint32_t flag) {
-  TokenId* const made = tables().token_ids.make();
+  TokenId* const made = tables().token_ids.make([&](TokenId& each) { each.context = &context; });
   if (made == nullptr) return refuse<TokenId>(ENOMEM);
-  made->context = &context;
   made->api.urma_ctx = &context.api;
   // Its number is that of the segment, which has none yet.
   made->api.token_id = URMA_SEG_TOKEN_ID_INVALID;
@@ -71,13 +70,13 @@ Segment* register_segment(Context& context, const urma_seg_cfg_t& cfg) {
   config.token_value = cfg.token_value.token;
   config.check_value = policy != URMA_TOKEN_NONE;
   auto token = interface.engine().register_segment(interface.now(), config);
-  Segment* const made = token ? tables().segments.make() : nullptr;
+  const auto prepare = [&](Segment& each) { each.context = &context; };
+  Segment* const made = token ? tables().segments.make(prepare) : nullptr;
   if (made == nullptr) {
     if (token) (void)interface.engine().deregister_segment(interface.now(), *token);
     if (!given) end_token_id(*token_id);
     return refuse<Segment>(ENOMEM);
   }
-  made->context = &context;
   made->local = true;
   made->token = *token;
   made->token_id = token_id;
@@ -159,9 +158,8 @@ urma_target_seg_t* urma_import_seg(urma_context_t* ctx, urma_seg_t* seg, urma_to
     return refuse<urma_target_seg_t>(EINVAL);
   }
   const Interface::Section section(*context->interface);
-  Segment* const made = tables().segments.make();
+  Segment* const made = tables().segments.make([&](Segment& each) { each.context = context; });
   if (made == nullptr) return refuse<urma_target_seg_t>(ENOMEM);
-  made->context = context;
   made->token = {seg->token_id, token_value == nullptr ? 0 : token_value->token};
   made->api.seg = *seg;
   made->api.mva = seg->ubva.va;

@@ -42,9 +42,11 @@ TargetJetty* make_target(Context& context, const TargetChoice& choice, const urm
   Interface& interface = *context.interface;
   Peer* const peer = interface.reach(*endpoint);
   if (peer == nullptr) return refuse<TargetJetty>(ENOMEM);
-  TargetJetty* const target = tables().targets.make();
-  if (target == nullptr) return refuse<TargetJetty>(ENOMEM);
-  target->context = &context;
+  TargetJetty* const target = tables().targets.make([&](TargetJetty& made) { made.context = &context; });
+  if (target == nullptr) {
+    interface.leave(*peer);
+    return refuse<TargetJetty>(ENOMEM);
+  }
   target->remote.peer = peer;
   target->remote.id = choice.id.id;
   // A JFR is named by the jetty behind it.
@@ -87,6 +89,7 @@ urma_status_t end_target(TargetJetty& target) {
   tables().jfss.for_each([&](Jfs& jfs) {
     if (jfs.context->interface == &interface) interface.forget(jfs.side.queue, target.remote);
   });
+  interface.leave(*target.remote.peer);
   --context.children;
   return tables().targets.end(&target) ? URMA_SUCCESS : URMA_EINVAL;
 }
@@ -125,7 +128,10 @@ template <typename Act>
 urma_status_t with_pair(urma_jetty_t* jetty, urma_target_jetty_t* target, Act&& act) {
   TargetJetty* const to = tables().targets.find(target);
   if (to == nullptr) return URMA_EINVAL;
-  return with(tables().jettys, jetty, [&](Jetty& found) { return act(found, *to); });
+  return with(tables().jettys, jetty, [&](Jetty& found) -> urma_status_t {
+    if (tables().targets.find(target) != to) return URMA_EINVAL;  // As with() does for the jetty.
+    return act(found, *to);
+  });
 }
 
 void note(Notifier& notifier, const urma_notify_t& what) {
@@ -245,13 +251,12 @@ urma_notifier_t* urma_create_notifier(urma_context_t* ctx) {
   if (context == nullptr) return refuse<urma_notifier_t>(EINVAL);
   const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (descriptor < 0) return nullptr;
-  Notifier* const notifier = tables().notifiers.make();
+  const Interface::Section section(*context->interface);
+  Notifier* const notifier = tables().notifiers.make([&](Notifier& made) { made.context = context; });
   if (notifier == nullptr) {
     ::close(descriptor);
     return refuse<urma_notifier_t>(ENOMEM);
   }
-  const Interface::Section section(*context->interface);
-  notifier->context = context;
   notifier->api.urma_ctx = ctx;
   notifier->api.fd = descriptor;
   ++context->children;
@@ -348,12 +353,11 @@ urma_jetty_grp_t* urma_create_jetty_grp(urma_context_t* ctx, urma_jetty_grp_cfg_
                                                                           : engine::GroupPolicy::kHint,
                         .token = cfg->flag.bs.token_policy == URMA_TOKEN_NONE ? 0 : cfg->token_value.token});
   if (!made) return refuse<urma_jetty_grp_t>(ENOSPC);
-  JettyGroup* const group = tables().groups.make();
+  JettyGroup* const group = tables().groups.make([&](JettyGroup& each) { each.context = context; });
   if (group == nullptr) {
     (void)interface.engine().destroy_queue(interface.now(), *made);
     return refuse<urma_jetty_grp_t>(ENOMEM);
   }
-  group->context = context;
   group->group = *made;
   urma_jetty_grp_t& api = group->api;
   api.urma_ctx = ctx;

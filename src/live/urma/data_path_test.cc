@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests of the C interface between two contexts, over real sockets.
+#include <limits>
+
 #include "live/urma/urma_test_support.h"
 
 namespace wharf::live::urma {
@@ -428,6 +430,45 @@ TEST_F(DataPath, ASuspendedJettyGivesBackAndGoesOn) {
   ASSERT_EQ(urma_modify_jetty(left.jetty, &attr), URMA_SUCCESS);
   ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8)), URMA_SUCCESS);
   EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+}
+
+// The first Send finds no receive and suspends the jetty; the others are given back, however many there are.
+TEST_F(DataPath, ASuspendedJettyGivesBackAnyNumber) {
+  constexpr std::size_t kPosted = 4000;  // Far more than are begun at once.
+  End left({.send_depth = 4096, .jfc_depth = 8192, .suspends = true, .rnr_retry = 0});
+  End right({.device = "right"});
+  left.reach(right);
+  ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8)), URMA_SUCCESS);
+  ASSERT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  std::vector<urma_jfs_wr_t> all(kPosted);
+  urma_sge_t piece = left.local(0, 8);
+  for (std::size_t at = 0; at < kPosted; ++at) {
+    all[at].opcode = URMA_OPC_SEND;
+    all[at].flag.bs.complete_enable = 1;
+    all[at].tjetty = left.target;
+    all[at].user_ctx = at;
+    all[at].send.src = {&piece, 1};
+    all[at].next = at + 1 < kPosted ? &all[at + 1] : nullptr;
+  }
+  urma_jfs_wr_t* bad = nullptr;
+  ASSERT_EQ(urma_post_jetty_send_wr(left.jetty, all.data(), &bad), URMA_SUCCESS);
+  std::size_t told = 0;  // The mark is a record of its own, or one on the last that was begun.
+  for (bool done = false; !done && !HasFailure();) {
+    const urma_cr_t record = next_record(left.send_jfc);
+    if (record.status != URMA_CR_WR_SUSPEND_DONE) {
+      EXPECT_EQ(record.user_ctx, told++);
+    }
+    done = record.flag.bs.suspend_done != 0;
+  }
+  std::vector<urma_cr_t> given(kPosted);
+  const int count = urma_flush_jetty(left.jetty, std::numeric_limits<int>::max(), given.data());
+  ASSERT_EQ(static_cast<std::size_t>(count) + told, kPosted);
+  EXPECT_GT(count, 64);
+  for (std::size_t at = 0; at + told < kPosted; ++at) {
+    EXPECT_EQ(given[at].user_ctx, told + at);
+    EXPECT_EQ(given[at].status, URMA_CR_WR_UNHANDLED);
+  }
+  EXPECT_EQ(urma_flush_jetty(left.jetty, 1, given.data()), 0);
 }
 
 TEST_F(DataPath, AFailedJettyFlushesAndBeginsAnew) {

@@ -210,6 +210,7 @@ void Interface::settle() {
     Peer& peer = *lost_.back();
     lost_.pop_back();
     lose(peer);
+    review(peer);
     driver.settle(now_);
   }
   if (!parking_.empty()) {
@@ -240,7 +241,7 @@ void Interface::take(const UdpSocket::Datagram& datagram) {
     }
     return;
   }
-  const Peer* peer = find(datagram.source);
+  Peer* const peer = find(datagram.source);
   if (peer == nullptr || peer->state != Peer::State::kUp || datagram.bytes.empty()) {
     ++counters_.unknown_sender;
     return;
@@ -251,6 +252,7 @@ void Interface::take(const UdpSocket::Datagram& datagram) {
   std::copy(datagram.bytes.begin(), datagram.bytes.end(), bytes.begin());
   wire::Packet packet;
   if (Ub::decode(bytes, {datagram.source, socket_.local(), 0}, packet) == wire::DropReason::kNone) {
+    greeted_.heard(*peer);
     packet.source = wire::HostAddress{peer->number};
     packet.destination = wire::HostAddress{0};
     packet.payload.buffer = packet.payload.length != 0 ? buffer : wire::kNoBuffer;

@@ -19,6 +19,8 @@
 #include "live/reactor/live_clock.h"
 #include "live/udp/live_engine.h"
 #include "live/udp/udp_socket.h"
+#include "live/urma/greeted_peers.h"
+#include "live/urma/peer.h"
 #include "live/urma/peer_message.h"
 
 namespace wharf::live::urma {
@@ -31,30 +33,6 @@ class QueueOwner {
 
  protected:
   ~QueueOwner() = default;
-};
-
-/// Another process, or this one.
-struct Peer {
-  enum class State : std::uint8_t {
-    kIdle,    ///< Nothing is wanted of it.
-    kAsking,  ///< It was sent a hello, which is repeated.
-    kUp,      ///< The channel is there.
-  };
-
-  UdpEndpoint endpoint;
-  State state = State::kIdle;
-  std::uint32_t number = 0;      ///< What the engine knows it by, new in each life.
-  std::uint32_t own_number = 0;  ///< What it calls us.
-  std::uint32_t uasid = 0;       ///< As it says.
-  std::uint32_t mtu = 0;         ///< Of the channel.
-  std::uint64_t instance = 0;
-  std::uint64_t cookie = 0;  ///< What it wants to see in a hello.
-  std::uint64_t life = 0;    ///< Counts channels: imports of an earlier one are void.
-  TimePs ask_at;             ///< kAsking: when the next hello is due,
-  TimePs ask_gap;            ///< and how long the one after it takes.
-  TimePs give_up_at;         ///< kAsking: requests that wait end then.
-  /// Bindings of its jettys here, so that a repeated kBind does not begin their order anew.
-  std::unordered_map<std::uint32_t, std::uint32_t> bound;
 };
 
 /// A queue elsewhere that requests name.
@@ -101,8 +79,12 @@ struct InterfaceCounters {
 
 class Interface {
  public:
-  /// Peers that are kept at once.
+  /// Peers that imports name at once. Of others GreetedPeers says how many there are.
   static constexpr std::size_t kPeersMost = 1U << 16U;
+  /// Jettys of one peer whose order is kept here. Choice: what asks for more is not answered.
+  static constexpr std::size_t kBindingsOfPeer = 1024;
+  /// Of all peers.
+  static constexpr std::size_t kBindingsMost = 1U << 16U;
 
   /// `socket` is bound to the address. Starts the thread.
   static Result<std::unique_ptr<Interface>> open(UdpSocket socket, std::uint32_t uasid);
@@ -142,8 +124,12 @@ class Interface {
   /// Events of a shared receive queue go to `owner`; null: to nobody any more.
   void watch_receives(engine::QueueId queue, QueueOwner* owner);
 
-  /// The process at `endpoint`; null when there are too many. Said hello to at once.
+  /// The process at `endpoint`, for an import; null when there are too many. Said hello to at once, and kept
+  /// until as many leave() as reach() it.
   Peer* reach(const UdpEndpoint& endpoint);
+  void leave(Peer& peer);
+  /// Processes that are kept.
+  std::size_t peers() const { return peers_.size(); }
   /// Peer of that number, or null.
   const Peer* peer(std::uint32_t number) const;
   /// `remote` is no target any more: requests to it that wait end, what the engine knows of it goes.
@@ -183,10 +169,12 @@ class Interface {
   void send_message(const UdpEndpoint& to, PeerMessage message);
   void ask(Peer& peer);
   Peer* find(const UdpEndpoint& endpoint);
-  Peer* add_peer(const UdpEndpoint& endpoint);
+  Peer& add_peer(const UdpEndpoint& endpoint);
   void number(Peer& peer);
   bool bring_up(Peer& peer, const PeerMessage& message);
   void lose(Peer& peer);
+  void evict(Peer& peer);
+  void review(Peer& peer);
   void expire_peers();
   void end_waiting(SendQueue& queue, const Remote& remote);
   bool is_asking_binding(const SendQueue& queue) const;
@@ -217,6 +205,8 @@ class Interface {
   std::vector<QueueOwner*> owners_;         ///< By queue.
   std::unordered_map<engine::QueueId, QueueOwner*> receive_owners_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Peer>> peers_;  ///< By endpoint.
+  GreetedPeers greeted_;      ///< Those of peers_ that are up and that nothing here names.
+  std::size_t bindings_ = 0;  ///< Of all peers.
   std::unordered_map<std::uint32_t, Peer*> peer_of_number_;
   std::vector<SendQueue*> parking_;  ///< Queues with requests that wait, or a binding that is asked for.
   std::vector<Peer*> asking_;

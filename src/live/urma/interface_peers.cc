@@ -31,12 +31,11 @@ Peer* Interface::find(const UdpEndpoint& endpoint) {
   return found == peers_.end() ? nullptr : found->second.get();
 }
 
-Peer* Interface::add_peer(const UdpEndpoint& endpoint) {
-  if (peers_.size() >= kPeersMost) return nullptr;
+Peer& Interface::add_peer(const UdpEndpoint& endpoint) {
   std::unique_ptr<Peer>& made = peers_[key_of(endpoint)];
   made = std::make_unique<Peer>();
   made->endpoint = endpoint;
-  return made.get();
+  return *made;
 }
 
 const Peer* Interface::peer(std::uint32_t number) const {
@@ -46,9 +45,41 @@ const Peer* Interface::peer(std::uint32_t number) const {
 
 Peer* Interface::reach(const UdpEndpoint& endpoint) {
   Peer* peer = find(endpoint);
-  if (peer == nullptr) peer = add_peer(endpoint);
-  if (peer != nullptr && peer->state == Peer::State::kIdle) ask(*peer);
+  if (peer == nullptr) {
+    if (peers_.size() - greeted_.size() >= kPeersMost) return nullptr;
+    peer = &add_peer(endpoint);
+  }
+  ++peer->remotes;
+  greeted_.remove(*peer);
+  if (peer->state == Peer::State::kIdle) ask(*peer);
   return peer;
+}
+
+void Interface::leave(Peer& peer) {
+  --peer.remotes;
+  review(peer);
+}
+
+/// A peer that no import names has changed: it is forgotten when it is idle, and may have to go when it is
+/// up. `peer` may be gone afterwards.
+void Interface::review(Peer& peer) {
+  if (peer.remotes != 0 || peer.state == Peer::State::kAsking) return;
+  if (peer.state == Peer::State::kIdle) {
+    std::erase(lost_, &peer);
+    peers_.erase(key_of(peer.endpoint));
+    return;
+  }
+  if (peer.greeting.listed) return;
+  while (Peer* const other = greeted_.in_the_way(peer.endpoint.address)) evict(*other);
+  greeted_.add(peer);
+}
+
+/// It makes room for another. It is told, and so begins anew when it has something to say.
+void Interface::evict(Peer& peer) {
+  send_message(peer.endpoint,
+               {.kind = PeerMessageKind::kBye, .own_number = peer.number, .peer_number = peer.own_number});
+  lose(peer);
+  review(peer);
 }
 
 /// A number that no peer has, and had none for long.
@@ -104,6 +135,7 @@ void Interface::take_message(const UdpEndpoint& from, const PeerMessage& message
     if (peer->state == Peer::State::kAsking && message.peer_number == peer->number &&
         message.own_number != 0) {
       bring_up(*peer, message);
+      review(*peer);
     }
     return;
   }
@@ -127,6 +159,7 @@ void Interface::take_message(const UdpEndpoint& from, const PeerMessage& message
       break;
     case PeerMessageKind::kBye:
       lose(*peer);
+      review(*peer);
       break;
     case PeerMessageKind::kHello:
     case PeerMessageKind::kProve:
@@ -144,13 +177,16 @@ void Interface::take_hello(const UdpEndpoint& from, const PeerMessage& message) 
     return;
   }
   Peer* peer = find(from);
-  if (peer == nullptr) peer = add_peer(from);
-  if (peer == nullptr) return;
+  if (peer == nullptr) peer = &add_peer(from);
   if (peer->state == Peer::State::kUp) {
     const bool again = peer->instance == message.instance && peer->own_number == message.own_number;
     if (!again) lose(*peer);  // It has begun anew.
   }
-  if (peer->state != Peer::State::kUp && !bring_up(*peer, message)) return;
+  if (peer->state != Peer::State::kUp) {
+    const bool up = bring_up(*peer, message);
+    review(*peer);
+    if (!up) return;
+  }
   send_message(
       from,
       {.kind = PeerMessageKind::kWelcome, .own_number = peer->number, .peer_number = message.own_number});
@@ -182,7 +218,6 @@ bool Interface::bring_up(Peer& peer, const PeerMessage& message) {
   peer.instance = message.instance;
   peer.uasid = message.uasid;
   peer.mtu = std::min(mtu_, message.mtu);
-  peer.bound.clear();
   const auto channel = connect(control_, peer, ub::kFirstJettyId, wire::TargetContextType::kJetty, 0,
                                engine::ServiceMode::kOrderedByInitiator);
   std::erase(asking_, &peer);
@@ -208,17 +243,28 @@ void Interface::lose(Peer& peer) {
   }
   peer_of_number_.erase(peer.number);
   peer.state = Peer::State::kIdle;
+  bindings_ -= peer.bound.size();
   peer.bound.clear();
+  greeted_.remove(peer);
 }
 
 void Interface::take_bind(Peer& peer, const PeerMessage& message) {
   const auto known = peer.bound.find(message.jetty);
+  if (known == peer.bound.end()) {
+    if (peer.bound.size() >= kBindingsOfPeer) return;
+    while (bindings_ >= kBindingsMost) {
+      Peer* const other = greeted_.first();
+      if (other == nullptr || other == &peer) return;
+      evict(*other);
+    }
+  }
   if (known == peer.bound.end() || known->second != message.nonce) {
     // The control queue says what the peer's jetty is; nothing is sent through the import.
     const auto made = connect(control_, peer, message.jetty, wire::TargetContextType::kJetty, 0,
                               static_cast<engine::ServiceMode>(message.service));
     if (!made) return;
     (void)engine_->disconnect(now_, control_, *made);
+    if (known == peer.bound.end()) ++bindings_;
     peer.bound[message.jetty] = message.nonce;
   }
   send_message(peer.endpoint, {.kind = PeerMessageKind::kBound,
@@ -414,6 +460,7 @@ void Interface::expire_peers() {
           queue->owner->happened(engine::AsyncEventKind::kPeerUnreachable);
         }
       }
+      review(peer);
       continue;
     }
     if (peer.ask_at <= now_) {

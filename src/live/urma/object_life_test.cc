@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects of the C interface made in steps, changed, asked, deleted one by one and many at once, in right and
 // in wrong order.
+#include <limits>
+
 #include "live/urma/urma_test_support.h"
 
 namespace wharf::live::urma {
@@ -248,6 +250,7 @@ TEST_F(ObjectLife, StatesAreChangedAndAsked) {
   EXPECT_EQ(urma_modify_jfs(jfs, &attr), URMA_SUCCESS);
   EXPECT_EQ(next_record(jfc_).status, URMA_CR_WR_SUSPEND_DONE);
   EXPECT_EQ(urma_flush_jfs(jfs, 1, &record), 0);
+  EXPECT_EQ(urma_flush_jfs(jfs, std::numeric_limits<int>::max(), &record), 0) << "of room for any number";
   attr.state = URMA_JETTY_STATE_ERROR;
   EXPECT_EQ(urma_modify_jfs(jfs, &attr), URMA_SUCCESS);
   ASSERT_EQ(urma_query_jfs(jfs, &cfg, &attr), URMA_SUCCESS);

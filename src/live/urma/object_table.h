@@ -13,8 +13,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <type_traits>
-#include <utility>
 
 namespace wharf::live::urma {
 
@@ -23,11 +21,13 @@ class ObjectTable {
  public:
   static constexpr std::size_t kResting = 256;
 
-  /// A new object at zeroed memory; null when there are kMost, or the system has no memory.
-  template <typename... Args>
-  T* make(Args&&... args) {
+  /// A new object; null when there are kMost, or the system has no memory. Nobody finds it before
+  /// prepare(object) has set what those that find it rely on.
+  template <typename Prepare>
+  T* make(Prepare&& prepare) {
     const std::lock_guard lock(mutex_);
-    if (slots_ == nullptr && !reserve()) return nullptr;
+    if (slots_.load(std::memory_order_relaxed) == nullptr && !reserve()) return nullptr;
+    Slot* const slots = slots_.load(std::memory_order_relaxed);
     std::size_t at = used_;
     if (resting_.size() > kResting || used_ == kMost) {
       if (resting_.empty()) return nullptr;
@@ -36,29 +36,31 @@ class ObjectTable {
     } else {
       ++used_;
     }
-    T* const made = ::new (slots_[at].bytes) T(std::forward<Args>(args)...);
-    slots_[at].live.store(true, std::memory_order_release);
+    T* const made = ::new (slots[at].bytes) T();
+    prepare(*made);
+    slots[at].live.store(true, std::memory_order_release);
     return made;
   }
 
   /// False when another thread has ended it already.
   bool end(T* object) {
     Slot* const slot = reinterpret_cast<Slot*>(object);
+    const std::lock_guard lock(mutex_);
     if (!slot->live.exchange(false)) return false;
     std::destroy_at(object);
-    const std::lock_guard lock(mutex_);
-    resting_.push_back(static_cast<std::size_t>(slot - slots_));
+    resting_.push_back(static_cast<std::size_t>(slot - slots_.load(std::memory_order_relaxed)));
     return true;
   }
 
   /// The object at `address`, or null.
   T* find(const void* address) const {
-    const auto from = reinterpret_cast<std::uintptr_t>(slots_);
+    Slot* const slots = slots_.load(std::memory_order_acquire);
+    const auto from = reinterpret_cast<std::uintptr_t>(slots);
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     if (from == 0 || at < from || at - from >= kMost * sizeof(Slot) || (at - from) % sizeof(Slot) != 0) {
       return nullptr;
     }
-    Slot& slot = slots_[(at - from) / sizeof(Slot)];
+    Slot& slot = slots[(at - from) / sizeof(Slot)];
     return slot.live.load(std::memory_order_acquire) ? std::launder(reinterpret_cast<T*>(slot.bytes))
                                                      : nullptr;
   }
@@ -66,15 +68,18 @@ class ObjectTable {
   /// Every address is wrong from now on, and none is used again: in the child of a fork.
   void forget() {
     new (&mutex_) std::mutex;
-    for (std::size_t at = 0; at < used_; ++at) slots_[at].live.store(false, std::memory_order_relaxed);
+    Slot* const slots = slots_.load(std::memory_order_relaxed);
+    for (std::size_t at = 0; at < used_; ++at) slots[at].live.store(false, std::memory_order_relaxed);
     resting_.clear();
   }
 
-  /// Calls act(object) for each.
+  /// Calls act(object) for each, of any address. None begins or ends meanwhile, so act() makes and ends none.
   template <typename Act>
   void for_each(Act&& act) {
+    const std::lock_guard lock(mutex_);
+    Slot* const slots = slots_.load(std::memory_order_relaxed);
     for (std::size_t at = 0; at < used_; ++at) {
-      if (T* const object = slots_ == nullptr ? nullptr : find(&slots_[at])) act(*object);
+      if (T* const object = find(&slots[at])) act(*object);
     }
   }
 
@@ -88,11 +93,11 @@ class ObjectTable {
     void* const memory = ::mmap(nullptr, kMost * sizeof(Slot), PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
-    slots_ = static_cast<Slot*>(memory);
+    slots_.store(static_cast<Slot*>(memory), std::memory_order_release);
     return true;
   }
 
-  Slot* slots_ = nullptr;  ///< kept for the life of the process.
+  std::atomic<Slot*> slots_{nullptr};  ///< Kept for the life of the process.
   std::size_t used_ = 0;
   std::deque<std::size_t> resting_;
   std::mutex mutex_;

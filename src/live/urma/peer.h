@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process that this one talks to, as an interface knows it.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+
+#include "base/time.h"
+#include "live/udp/udp_socket.h"
+
+namespace wharf::live::urma {
+
+/// Another process, or this one.
+struct Peer {
+  enum class State : std::uint8_t {
+    kIdle,    ///< Nothing is wanted of it.
+    kAsking,  ///< It was sent a hello, which is repeated.
+    kUp,      ///< The channel is there.
+  };
+  /// Its place among those that nothing here names: GreetedPeers.
+  struct Greeting {
+    std::list<Peer*>::iterator of_address;
+    std::list<Peer*>::iterator of_all;
+    bool listed = false;
+    bool spoke = false;  ///< It has sent a packet, in this life or an earlier one.
+    bool heard = false;  ///< Since it was last looked at.
+  };
+
+  UdpEndpoint endpoint;
+  State state = State::kIdle;
+  std::uint32_t remotes = 0;     ///< Imports of this process that name it.
+  std::uint32_t number = 0;      ///< What the engine knows it by, new in each life.
+  std::uint32_t own_number = 0;  ///< What it calls us.
+  std::uint32_t uasid = 0;       ///< As it says.
+  std::uint32_t mtu = 0;         ///< Of the channel.
+  std::uint64_t instance = 0;
+  std::uint64_t cookie = 0;  ///< What it wants to see in a hello.
+  std::uint64_t life = 0;    ///< Counts channels: imports of an earlier one are void.
+  TimePs ask_at;             ///< kAsking: when the next hello is due,
+  TimePs ask_gap;            ///< and how long the one after it takes.
+  TimePs give_up_at;         ///< kAsking: requests that wait end then.
+  Greeting greeting;
+  /// Bindings of its jettys here, so that a repeated kBind does not begin their order anew.
+  std::unordered_map<std::uint32_t, std::uint32_t> bound;
+};
+
+}  // namespace wharf::live::urma
