@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/rdmo/ports.h"
 #include "live/rdmo/stream_channel.h"
 #include "live/rdmo/ucx_port.h"
-#include "wire/rdmo_control.h"
 
 namespace wharf::live {
 
