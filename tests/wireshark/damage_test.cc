@@ -42,8 +42,8 @@ class WiresharkDamage : public testing::Test {
 
 TEST_F(WiresharkDamage, NeverMakesLuaFail) { whole_tree(wrecked_frames(drawn_frames(4, 400), 5)); }
 
-/// Every eighth golden frame, cut after each of its bytes, as frames and as a capture with a short snap length
-/// has them.
+/// Every eighth golden frame, cut after each of its bytes, as a frame and as a capture with a short snap
+/// length has it.
 TEST_F(WiresharkDamage, FramesMayEndAnywhere) {
   std::vector<SampleFrame> cut;
   std::vector<SampleFrame> frames = golden_frames();
