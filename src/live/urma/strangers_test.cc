@@ -153,6 +153,17 @@ TEST_F(Strangers, PushOutWhoHasSentNothingWhichComesBack) {
   End left;
   left.reach(right);
   flood(right, kLeft, GreetedPeers::kMostOfAddress + 100);
+  // What leaves before the bye is there ends with an error.
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto has_channel = [&] {
+    const Interface::Section section(interface_of(left));
+    while (interface_of(left).step()) {
+    }
+    return tables().targets.find(left.target)->remote.peer->state == Peer::State::kUp;
+  };
+  while (has_channel() && std::chrono::steady_clock::now() < limit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   write(left);
 }
 
