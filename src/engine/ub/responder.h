@@ -147,11 +147,10 @@ inline bool InboundMessage::is_plain() const {
 
 /// An initiator context whose order this target keeps (service modes ROT and ROL), from connect() on.
 struct SequenceContext {
-  wire::HostAddress host;
   std::uint32_t requester = 0;
-  bool used = false;
-  bool listed = false;  ///< A turn may have come.
-  bool broken = false;  ///< Fused: one that others wait for has to come again, and so have they.
+  std::uint32_t next = kNoSlot;  ///< Of the same host; of those that are free.
+  bool listed = false;           ///< A turn may have come.
+  bool broken = false;           ///< Fused: one that others wait for has to come again, and so have they.
   OrderTracker order;
   IndexList waiting;  ///< Of messages, by InboundMessage::next, in order of arrival.
 };
@@ -323,7 +322,9 @@ class Responder {
   const std::uint32_t parked_packets_;
   std::uint32_t parked_common_ = 0;  ///< Packets that wait for own memory.
   std::vector<std::unique_ptr<SequenceContext>> sequences_;
-  FlatMap sequence_of_;  ///< host << 20 | jetty to its place in sequences_.
+  FlatMap sequence_of_;                    ///< host << 20 | jetty to its place in sequences_.
+  FlatMap sequence_of_host_;               ///< host to one of its own; the others follow by next.
+  std::uint32_t free_sequence_ = kNoSlot;  ///< The others follow by next.
   mutable std::uint64_t found_sequence_key_ = kNoSequence;  ///< What find_sequence() was last asked for with
   mutable std::uint32_t found_sequence_ = kNoSlot;          ///< success, and gave.
   Ring<std::uint32_t> turns_;                               ///< Of sequences_: something there may go on.

@@ -30,16 +30,25 @@ verbs::OrderTag tag_of(const wire::Btah& request) {
 Result<void> Responder::bind_sequence(wire::HostAddress host, std::uint32_t jetty) {
   std::uint32_t at = find_sequence(host, jetty);
   if (at == kNoSlot) {
-    at = 0;
-    while (at < sequences_.size() && sequences_[at]->used) ++at;
-    if (at == sequences_.size()) {
+    at = free_sequence_;
+    if (at == kNoSlot) {
+      at = static_cast<std::uint32_t>(sequences_.size());
       sequences_.push_back(std::make_unique<SequenceContext>());
       turns_.reserve(sequences_.size());
       sequence_of_.reserve(static_cast<std::uint32_t>(sequences_.size()));
+    } else {
+      free_sequence_ = sequences_[at]->next;
     }
     sequence_of_.insert(sequence_key(host, jetty), at);
+    sequences_[at]->next = kNoSlot;
+    if (std::uint32_t* const first = sequence_of_host_.find(host.number)) {
+      sequences_[at]->next = std::exchange(*first, at);
+    } else {
+      sequence_of_host_.insert(host.number, at);
+    }
   }
   SequenceContext& bound = *sequences_[at];
+  bound.requester = jetty;
   if (!bound.waiting.empty()) {
     return input_error(
         fmt::format("jetty {} of host {}: its requests wait here for earlier ones, expected none "
@@ -50,24 +59,24 @@ Result<void> Responder::bind_sequence(wire::HostAddress host, std::uint32_t jett
   for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
     if (messages_[index].in_use() && messages_[index].sequence == at) messages_[index].sequence = kNoSlot;
   }
-  bound.host = host;
-  bound.requester = jetty;
-  bound.used = true;
   bound.order = OrderTracker{};
   return {};
 }
 
 void Responder::forget_sequences(wire::HostAddress host) {
   found_sequence_key_ = kNoSequence;
-  for (std::uint32_t at = 0; at < sequences_.size(); ++at) {
+  const std::uint32_t* const first = sequence_of_host_.find(host.number);
+  if (first == nullptr) return;
+  for (std::uint32_t at = *first; at != kNoSlot;) {
     SequenceContext& context = *sequences_[at];
-    if (!context.used || context.host != host) continue;
     for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
       if (messages_[index].in_use() && messages_[index].sequence == at) messages_[index].sequence = kNoSlot;
     }
     sequence_of_.erase(sequence_key(host, context.requester));
-    context.used = false;
+    const std::uint32_t next = std::exchange(context.next, free_sequence_);
+    free_sequence_ = std::exchange(at, next);
   }
+  sequence_of_host_.erase(host.number);
 }
 
 std::uint32_t Responder::find_sequence(wire::HostAddress host, std::uint32_t jetty) const {
