@@ -161,6 +161,7 @@ Result<std::size_t> Initiator::take_back(TimePs now, std::uint32_t jetty_id,
       posted.status = CompletionStatus::kSuccess;
       posted.signaled = posted.parked = false;
       posted.entry_present = posted.admitted = posted.issued_all = true;
+      owner->report_next = std::min(owner->report_next, number);  // It was passed over.
       finish_request(now, *owner, jetty_id, number);
     }
     number = std::max(number + 1, owner->head());

@@ -58,9 +58,9 @@ void TpLayer::add_memory_use(std::vector<MemoryUse>& out) const {
                         data_list_.bytes_held() + resend_list_.bytes_held() + congestion_.bytes_held() +
                         round_trips_.capacity() * sizeof(reliability::RoundTripEstimate);
   bytes += channels_.size() * (sizeof(TpChannel) + parts_.config.receive_window / 8);
-  for (const auto& each : channels_) {
-    if (each->fused) bytes += sizeof(FusedWindow) + parts_.config.receive_window / 8;
-  }
+  std::size_t fused = spare_fused_.size();
+  for (const auto& each : channels_) fused += each->fused != nullptr ? 1U : 0U;
+  bytes += fused * (sizeof(FusedWindow) + parts_.config.receive_window / 8);
   out.push_back({"tp_channel", channels_.size(), bytes});
   out.push_back({"sent_packet", packets_.capacity(), packets_.bytes_held()});
   out.push_back({"early_packet", ahead_.size(), ahead_.bytes_held()});
@@ -72,7 +72,7 @@ void Responder::add_memory_use(std::vector<MemoryUse>& out) const {
   const std::uint64_t contexts = sequences_.size();
   out.push_back({"initiator_context", contexts,
                  sequences_.capacity() * sizeof(sequences_[0]) + contexts * sizeof(SequenceContext) +
-                     sequence_of_.bytes_held() + turns_.bytes_held()});
+                     sequence_of_.bytes_held() + sequence_of_host_.bytes_held() + turns_.bytes_held()});
 }
 
 void LoadStorePath::add_memory_use(std::vector<MemoryUse>& out) const {

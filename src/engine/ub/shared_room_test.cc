@@ -119,5 +119,86 @@ TEST(UbMemory, APeerThatWasNeverTouchedTakesTwoKiB) {
   EXPECT_EQ(many.bytes(), before);
 }
 
+// Bindings of jettys whose order is kept here (7.4, ROT).
+TEST(UbMemory, BindingsTakeThePlacesOfAHostThatIsForgotten) {
+  wire::PayloadPool pool;
+  Arena arena;
+  UbEngine engine = UbEngine::create({}, pool, arena).value();
+  const engine::QueueId queue = engine.create_queue({}, {}).value();
+  const auto bind = [&](std::uint32_t host, std::uint32_t jettys) {
+    for (std::uint32_t at = 0; at < jettys; ++at) {
+      QueueBlob blob;
+      blob.host = {host};
+      blob.jetty = kFirstJettyId + at;
+      blob.service = engine::ServiceMode::kOrderedByTarget;
+      blob.recovery = LossRecovery::kSelective;
+      blob.mtu = 4096;
+      blob.receive_window = 2048;
+      blob.inbound_messages = 1024;
+      const auto made = engine.connect({}, queue, encode(blob));
+      ASSERT_TRUE(made.ok());
+      ASSERT_TRUE(engine.disconnect({}, queue, *made).ok());
+    }
+  };
+  const auto bindings = [&] {
+    for (const MemoryUse& use : engine.memory_use()) {
+      if (use.object == "initiator_context") return use.count;
+    }
+    return std::uint64_t{0};
+  };
+  bind(1, 32);
+  bind(2, 16);
+  bind(1, 32);
+  EXPECT_EQ(bindings(), 48U) << "a jetty that binds again has its place";
+  ASSERT_TRUE(engine.forget_host({}, {1}).ok());
+  bind(3, 32);
+  bind(2, 16);
+  EXPECT_EQ(bindings(), 48U);
+  ASSERT_TRUE(engine.forget_host({}, {2}).ok());
+  ASSERT_TRUE(engine.forget_host({}, {3}).ok());
+  ASSERT_TRUE(engine.forget_host({}, {3}).ok()) << "of which nothing is known";
+  bind(4, 48);
+  EXPECT_EQ(bindings(), 48U);
+  bind(5, 1);
+  EXPECT_EQ(bindings(), 49U);
+}
+
+// The places of channels are used again, whatever kind they were of; an arena's memory never comes back.
+TEST(UbMemory, HostsThatComeAndGoWithEachKindOfChannelTakeNoMore) {
+  wire::PayloadPool pool;
+  Arena arena;
+  UbEngine engine = UbEngine::create({}, pool, arena).value();
+  std::uint32_t life = 0;
+  const auto visit = [&](std::uint32_t host, engine::ServiceMode service) {
+    engine::QueueConfig config;
+    config.service = service;
+    const engine::QueueId queue = engine.create_queue({}, config).value();
+    QueueBlob blob;
+    blob.host = {host};
+    blob.jetty = kFirstJettyId;
+    blob.service = service;
+    blob.recovery = LossRecovery::kSelective;
+    blob.mtu = 4096;
+    blob.receive_window = 2048;
+    blob.inbound_messages = 1024;
+    blob.first_incarnation = ++life;
+    const auto made = engine.connect({}, queue, encode(blob));
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    ASSERT_TRUE(engine.disconnect({}, queue, *made).ok());
+    ASSERT_TRUE(engine.destroy_queue({}, queue).ok());
+    ASSERT_TRUE(engine.forget_host({}, {host}).ok());
+  };
+  const auto round = [&] {
+    for (std::uint32_t host = 1; host < 8; ++host) {
+      visit(host, engine::ServiceMode::kOrderedByTransport);
+      visit(host, engine::ServiceMode::kOrderedByInitiator);
+    }
+  };
+  round();
+  const std::size_t used = arena.bytes_used();
+  for (int each = 0; each < 8; ++each) round();
+  EXPECT_EQ(arena.bytes_used(), used);
+}
+
 }  // namespace
 }  // namespace wharf::ub

@@ -108,13 +108,7 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob, Lane lane
   made.lane = lane;
   made.kind = kind_of(lane);
   made.general = made.general || made.kind != ChannelKind::kReliable;
-  if (made.kind != ChannelKind::kFused) {
-    made.fused = nullptr;
-  } else if (made.fused == nullptr) {
-    made.fused = std::make_unique<FusedWindow>(parts_.arena, config.receive_window, receive_first);
-  } else {
-    made.fused->reset(receive_first);
-  }
+  set_fused(made, receive_first);
   made.incarnation = incarnation;
   made.failures = failed;
   made.peer_first_incarnation = blob.first_incarnation;
@@ -137,6 +131,24 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob, Lane lane
   step(now, index, ChannelEvent::kOpen);
   parts_.contexts.add({ContextKind::kTpChannel, index});
   return index;
+}
+
+/// Gives a fused channel its window, and takes that of another one back: the memory of an arena serves the
+/// next.
+void TpLayer::set_fused(TpChannel& channel, std::uint64_t first) {
+  if (channel.kind != ChannelKind::kFused) {
+    if (channel.fused != nullptr) spare_fused_.push_back(std::move(channel.fused));
+    return;
+  }
+  if (channel.fused == nullptr && !spare_fused_.empty()) {
+    channel.fused = std::move(spare_fused_.back());
+    spare_fused_.pop_back();
+  }
+  if (channel.fused == nullptr) {
+    channel.fused = std::make_unique<FusedWindow>(parts_.arena, parts_.config.receive_window, first);
+  } else {
+    channel.fused->reset(first);
+  }
 }
 
 std::uint32_t TpLayer::find(wire::HostAddress remote) const {

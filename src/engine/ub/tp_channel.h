@@ -232,6 +232,7 @@ class TpLayer {
   bool keep_ahead(TimePs now, std::uint32_t index, std::uint64_t logical, const wire::Packet& packet);
   void deliver_waiting(TimePs now, std::uint32_t index, std::uint64_t from, std::uint64_t end);
   void ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind, wire::Psn tpmsn, bool at_once);
+  void set_fused(TpChannel& channel, std::uint64_t first);
   std::uint32_t addressed(const wire::Packet& packet) const;
   void follow(std::uint32_t index) const;
   /// A packet of found_host_ is not one of `train_`: whether it is of another channel that the short ways
@@ -342,6 +343,7 @@ class TpLayer {
   wire::Packet form_;  ///< The same of the packets with a number of channel form_channel_.
   std::uint32_t form_channel_ = kNoSlot;
   std::vector<std::unique_ptr<TpChannel>> channels_;
+  std::vector<std::unique_ptr<FusedWindow>> spare_fused_;    ///< Of channels that are not fused any more.
   std::vector<reliability::RoundTripEstimate> round_trips_;  ///< Of each, where the RTO adapts.
   FlatMap channel_of_host_;
   // What find() was last asked for with success, and gave; packets come in trains. Of the train, which is on
