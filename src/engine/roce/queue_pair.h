@@ -398,6 +398,28 @@ struct QueuePair {
     resources[place].number = ++resources_saved;
     return resources[place];
   }
+  /// The responder expects `next` now, at most 2^22 after what it expected.
+  [[gnu::always_inline]] void expect(Psn next) {
+    Psn& expected = context.responder.expected;
+    if ((expected ^ next) >> kPsnsBetweenLooksShift != 0) [[unlikely]]
+      forget_old_resources(next);
+    expected = next;
+  }
+
+ private:
+  /// A PSN is half of its range away from another one: neither a duplicate nor ahead. [IBTA vol 1 9.7.2]
+  static constexpr std::uint32_t kHalfRange = 1U << 23U;
+  /// So often that the age of what is saved never takes more than the 24 bits of a PSN.
+  static constexpr std::uint32_t kPsnsBetweenLooksShift = 21;
+
+  /// A duplicate lies less than half of the range behind what is expected; later the same PSNs are those of
+  /// other requests. [IBTA vol 1 9.7.1, 9.7.5.1.3]
+  [[gnu::noinline]] void forget_old_resources(Psn next) {
+    for (SavedResource& saved : saved_resources()) {
+      const Psn last = wire::psn_add(saved.first_psn, saved.packets - 1);
+      if (saved.number != 0 && wire::psn_subtract(next, last) > kHalfRange) saved = SavedResource{};
+    }
+  }
 };
 
 /// Whether `verb` expects data or a value back, and therefore counts as "READ or atomic".

@@ -165,7 +165,7 @@ class Responder {
   [[gnu::always_inline]] void accept(QueuePair& pair, Answer& answer, const wire::Packet& packet,
                                      bool message_ends) {
     ResponderContext& responder = pair.context.responder;
-    responder.expected = wire::psn_add(responder.expected, 1);
+    pair.expect(wire::psn_add(responder.expected, 1));
     responder.nak_sent = false;
     if (message_ends) responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
     answer.psn = packet.roce.bth.psn;
@@ -352,7 +352,7 @@ class Responder {
                                                                    verbs::AddressSpaceId space) {
   ResponderContext& responder = pair.context.responder;
   const Psn psn = responder.expected;
-  responder.expected = wire::psn_add(psn, 1);
+  pair.expect(wire::psn_add(psn, 1));
   responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
   Answer* const last = last_acknowledge(pair);
   Answer& answer = last != nullptr ? *last : pair.answers.push_known();

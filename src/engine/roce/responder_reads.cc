@@ -46,7 +46,7 @@ bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packe
   saved.remote_key = reth.remote_key;
   // A READ takes the PSNs of its answer, and counts as completed when it is valid. [IBTA vol
   // 1 9.7.3, 9.7.7.1]
-  responder.expected = wire::psn_add(psn, saved.packets);
+  pair.expect(wire::psn_add(psn, saved.packets));
   responder.nak_sent = false;
   responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
   answer_read(now, pair, packet, saved, saved.packets, order);
@@ -78,7 +78,7 @@ bool Responder::take_plain_read(QueuePair& pair, const wire::Packet& packet) {
   saved.address = reth.address;
   saved.length = reth.length;
   saved.remote_key = reth.remote_key;
-  responder.expected = wire::psn_add(psn, 1);
+  pair.expect(wire::psn_add(psn, 1));
   responder.nak_sent = false;
   responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
   Answer& answer = pair.answers.push_stale();
@@ -157,7 +157,7 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
   saved.first_psn = psn;
   saved.packets = 1;
   saved.atomic = true;
-  responder.expected = wire::psn_add(psn, 1);
+  pair.expect(wire::psn_add(psn, 1));
   responder.nak_sent = false;
   responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
   close_acknowledge(pair);
