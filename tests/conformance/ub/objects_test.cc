@@ -252,6 +252,32 @@ TEST_F(Life, ASuspendedQueueFinishesWhatItHasBegunAndGivesTheRestBack) {
             (std::pair<std::uint64_t, CompletionStatus>{next, CompletionStatus::kSuccess}));
 }
 
+// The program has room for as many as it likes at a time.
+TEST_F(Life, ASuspendedQueueGivesItsRequestsBackInPieces) {
+  make();
+  const auto send = post(Verb::kSend, OrderTag::kStrong);
+  std::vector<std::uint64_t> kept;
+  for (int each = 0; each < 5; ++each) kept.push_back(post(Verb::kWrite, OrderTag::kStrong));
+  world_->pair().run_to(world_->now() + microseconds(3));
+  ASSERT_TRUE(engine().suspend_queue(world_->now(), queue_).ok());
+  world_->pair().post_receive(1, world_->queue(1), entry(1));
+  world_->run();
+  ASSERT_EQ(completions(),
+            (std::vector<std::pair<std::uint64_t, CompletionStatus>>{{send, CompletionStatus::kSuccess}}));
+  std::array<verbs::Completion, 2> back;
+  std::vector<std::uint64_t> given;
+  while (const std::size_t count = *engine().take_back(world_->now(), queue_, back)) {
+    for (std::size_t at = 0; at < count; ++at) given.push_back(back[at].id);
+  }
+  EXPECT_EQ(given, kept);
+  EXPECT_EQ(completions().size(), 1U) << "they have no records";
+  ASSERT_TRUE(engine().resume_queue(world_->now(), queue_).ok());
+  const auto next = post(Verb::kWrite, OrderTag::kStrong);
+  world_->run();
+  EXPECT_EQ(completions().back(),
+            (std::pair<std::uint64_t, CompletionStatus>{next, CompletionStatus::kSuccess}));
+}
+
 // S2: nothing was begun: a completion of its own says that the queue stands still.
 TEST_F(Life, AnIdleQueueThatIsSuspendedSaysSo) {
   make();
