@@ -23,6 +23,9 @@ class DatagramPort {
  public:
   static constexpr std::size_t kBatch = 32;
   static constexpr std::size_t kFrameBytes = 9216;
+  /// Frames that leave in one turn: what has arrived is looked at between two of them, and so is everybody
+  /// else's work.
+  static constexpr std::size_t kTurn = 256;
 
   /// One frame; `bytes` stays valid until the next receive() and is empty when it was longer than
   /// kFrameBytes. They may lie in memory that the sender can still write: read each once.
@@ -43,10 +46,21 @@ class DatagramPort {
   virtual std::size_t receive() = 0;
   const Datagram& datagram(std::size_t index) const { return datagrams_[index]; }
 
+  /// A turn of sending begins.
+  void begin_turn() {
+    left_of_turn_ = kTurn;
+    if (full_) full_ = is_full();
+  }
+  /// Whether another frame shall leave in this turn. Nothing is lost when one is queued all the same.
+  bool open() const { return left_of_turn_ != 0 && !full_; }
+  /// There may be more to send, and nothing but others' turn holds it back.
+  bool turn_is_over() const { return left_of_turn_ == 0; }
+
   /// Room for one frame to `to`, sent at the next flush(). Flushes by itself when the batch is full.
   /// `service` is its TOS byte, where it is told.
   std::span<std::byte> queue(const UdpEndpoint& to, std::uint8_t service = 0) {
     if (queued_ == kBatch) flush();
+    if (left_of_turn_ != 0) --left_of_turn_;
     outgoing_[queued_] = {to, 0, service};
     return (*frames_)[queued_++];
   }
@@ -86,7 +100,11 @@ class DatagramPort {
     return std::span((*frames_)[index]).first(outgoing_[index].length);
   }
 
+  /// Asked at the beginning of a turn after send_queued() has set `full_`.
+  virtual bool is_full() { return false; }
+
   int descriptor_;
+  bool full_ = false;  ///< The way takes no further batch.
   std::uint64_t dropped_ = 0;
   std::array<Datagram, kBatch> datagrams_{};
 
@@ -95,6 +113,7 @@ class DatagramPort {
 
   UdpEndpoint local_;
   std::size_t queued_ = 0;
+  std::size_t left_of_turn_ = kTurn;
   std::array<Outgoing, kBatch> outgoing_{};
   std::unique_ptr<Frames> frames_;
 };

@@ -64,11 +64,16 @@ bool FrameRingWriter::put(std::span<const std::byte> frame, std::uint8_t service
 
 bool FrameRingWriter::has_room(std::uint32_t cells) {
   if (written_ + cells - consumed_ <= ring_.count) return true;
-  const std::uint64_t said = ring_.control->consumed.load(std::memory_order_acquire);
+  const std::uint64_t said = ring_.control->consumed.load(std::memory_order_seq_cst);
   // It can have read neither less than before nor more than was written.
   if (said - consumed_ > written_ - consumed_) return false;
   consumed_ = said;
   return written_ + cells - consumed_ <= ring_.count;
+}
+
+bool FrameRingWriter::prepare_wait(std::uint32_t cells) {
+  ring_.control->waiting.store(1, std::memory_order_seq_cst);
+  return !takes(cells);
 }
 
 bool FrameRingWriter::wakes_reader() {
@@ -104,7 +109,13 @@ std::optional<FrameRingReader::Frame> FrameRingReader::refuse() {
   return std::nullopt;
 }
 
-void FrameRingReader::release() { ring_.control->consumed.store(read_, std::memory_order_release); }
+bool FrameRingReader::release() {
+  // Before the look at `waiting` in the one order of all: either it sees the writer wait, or the writer this.
+  ring_.control->consumed.store(read_, std::memory_order_seq_cst);
+  if (ring_.control->waiting.load(std::memory_order_seq_cst) == 0) return false;
+  ring_.control->waiting.store(0, std::memory_order_relaxed);
+  return true;
+}
 
 bool FrameRingReader::prepare_sleep() {
   if (lied_) return true;

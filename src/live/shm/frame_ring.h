@@ -20,12 +20,15 @@
 #include <optional>
 #include <span>
 
+#include "live/reactor/datagram_port.h"
+
 namespace wharf::live {
 
-/// What the reader tells the writer. Lies in shared memory, zero at first.
+/// What the two tell each other beside the frames. Lies in shared memory, zero at first.
 struct FrameRingControl {
   alignas(64) std::atomic<std::uint64_t> consumed;  ///< Cells that may be written again.
   alignas(64) std::atomic<std::uint32_t> sleeping;  ///< Not 0: the reader wants its doorbell to ring.
+  std::atomic<std::uint32_t> waiting;  ///< Not 0: the writer does, when there is room. Said by the writer.
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
@@ -51,10 +54,19 @@ class FrameRingWriter {
 
   /// Writes one frame of 1 to 65,535 bytes, no more than a quarter of the ring. False: it has no room.
   bool put(std::span<const std::byte> frame, std::uint8_t service);
+  /// Whether frames of `cells` in all have room, none of them longer than that, wherever the array ends.
+  bool takes(std::uint32_t cells) { return has_room(cells + kLongestSkip + 1); }
+  /// Whether half of the ring is empty.
+  bool is_half_empty() { return has_room(ring_.count / 2); }
+  /// Says that its doorbell shall ring when more was read; false: there is room for `cells` already.
+  bool prepare_wait(std::uint32_t cells);
   /// Whether the reader sleeps, which it is then taken not to do any more: ring its doorbell.
   bool wakes_reader();
 
  private:
+  /// Cells that a frame of the longest kind leaves empty at the end of the array.
+  static constexpr std::uint32_t kLongestSkip = ring_cells(DatagramPort::kFrameBytes) - 1;
+
   bool has_room(std::uint32_t cells);
 
   FrameRing ring_;
@@ -73,8 +85,9 @@ class FrameRingReader {
   };
   /// The next frame. It stays where it is until release().
   std::optional<Frame> take();
-  /// Gives the room of all frames that were taken back to the writer.
-  void release();
+  /// Gives the room of all frames that were taken back to the writer. True: it waits for that; ring its
+  /// doorbell.
+  bool release();
 
   /// Says that its doorbell shall ring; false: a frame is there already.
   bool prepare_sleep();

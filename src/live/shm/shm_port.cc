@@ -15,6 +15,10 @@
 namespace wharf::live {
 namespace {
 
+/// What send_queued() may write to one link before it is asked again.
+constexpr std::uint32_t kBatchCells = DatagramPort::kBatch * ring_cells(DatagramPort::kFrameBytes);
+static_assert(kBatchCells < kLinkRingCells / 3);
+
 Error cannot_wait() {
   return Error{ErrorKind::kEnvironment,
                fmt::format("the system has no room to wait for shared memory: {}", std::strerror(errno))};
@@ -75,7 +79,7 @@ ShmPort::Link* ShmPort::find(const UdpEndpoint& to) const {
 std::size_t ShmPort::receive() {
   for (Link* const link : links_) {
     if (!link->taken) continue;
-    link->shared.reader().release();
+    if (link->shared.reader().release()) link->shared.ring();
     link->taken = false;
   }
   // In turns with equal shares, until the batch is full or nobody has more.
@@ -117,12 +121,41 @@ void ShmPort::send_queued(std::size_t count) {
     Link* const link = find(outgoing(index).to);
     if (link == nullptr || !std::exchange(link->written, false)) continue;
     if (link->shared.writer().wakes_reader()) link->shared.ring();
+    full_ |= holds_back(*link);
   }
+}
+
+bool ShmPort::is_full() {
+  bool full = false;
+  for (Link* const link : links_) full |= link->way != Way::kFree && holds_back(*link);
+  return full;
+}
+
+bool ShmPort::holds_back(Link& link) {
+  FrameRingWriter& writer = link.shared.writer();
+  if (link.way == Way::kGivenUp && !writer.is_half_empty()) return false;
+  if (writer.takes(kBatchCells)) {
+    // One that reads a little at a time begins no new wait.
+    if (link.way == Way::kCrowded && !writer.is_half_empty()) return false;
+    link.way = Way::kFree;
+    return false;
+  }
+  const TimePs now = clock_.now();
+  if (link.way != Way::kCrowded) {
+    link.way = Way::kCrowded;
+    link.crowded_since = now;
+  }
+  if (links_.size() == 1 || now - link.crowded_since < kPatience) return true;
+  link.way = Way::kGivenUp;
+  return false;
 }
 
 bool ShmPort::prepare_wait() {
   bool nothing = true;
-  for (Link* const link : links_) nothing &= link->shared.reader().prepare_sleep();
+  for (Link* const link : links_) {
+    nothing &= link->shared.reader().prepare_sleep();
+    if (full_ && link->way == Way::kCrowded) nothing &= link->shared.writer().prepare_wait(kBatchCells);
+  }
   return nothing;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "live/reactor/datagram_port.h"
+#include "live/reactor/live_clock.h"
 #include "live/shm/descriptor.h"
 #include "live/shm/shared_link.h"
 
@@ -39,20 +40,30 @@ class ShmPort final : public DatagramPort {
   void waited() override;
 
  private:
+  /// How the way to the other side is. A link that is crowded holds the port's sending back. Where there are
+  /// others it does so for kPatience; then what has no room is dropped, until half of its ring is empty.
+  enum class Way : std::uint8_t { kFree, kCrowded, kGivenUp };
+  static constexpr TimePs kPatience = microseconds(200);
+
   struct Link {
     UdpEndpoint remote;
     SharedLink shared;
     bool taken = false;    ///< From its reader, since the last receive().
     bool written = false;  ///< To its writer, in this batch.
+    Way way = Way::kFree;
+    TimePs crowded_since{};
   };
 
   ShmPort(Descriptor waits, std::uint16_t local_port, std::uint16_t first_remote);
   void send_queued(std::size_t count) override;
+  bool is_full() override;
+  bool holds_back(Link& link);
   std::size_t take_from(Link& link, std::size_t at, std::size_t most);
   Link* find(const UdpEndpoint& to) const;
   void stop_waiting_for(const Link& link) const;
 
   Descriptor waits_;  ///< An epoll of all doorbells.
+  LiveClock clock_;
   std::uint16_t first_remote_;
   std::vector<std::unique_ptr<Link>> by_port_;
   std::vector<Link*> links_;

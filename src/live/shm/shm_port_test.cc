@@ -96,6 +96,71 @@ TEST(ShmPort, OneThatReadsNothingLosesItsOwnFramesOnly) {
   EXPECT_LT(ports.server->dropped(), 300U);
 }
 
+/// Fills the ring from `from` to `to` as far as the port is open, in turns.
+std::size_t send_while_open(ShmPort& from, const UdpEndpoint& to) {
+  std::size_t sent = 0;
+  do {
+    for (from.begin_turn(); from.open(); ++sent) send(from, to, 4096, std::byte{1});
+    from.flush();
+  } while (from.turn_is_over());
+  return sent;
+}
+
+// As a NIC that has no room in its queue.
+TEST(ShmPort, AFullRingHoldsTheSenderBackUntilItIsRead) {
+  Ports ports(1);
+  ShmPort& server = *ports.server;
+  ShmPort& client = *ports.clients[0];
+  std::size_t sent = send_while_open(server, client.local());
+  EXPECT_GT(sent, 100U);
+  EXPECT_EQ(send_while_open(server, client.local()), 0U);
+  // It may sleep; the reader's progress wakes it.
+  EXPECT_TRUE(server.prepare_wait());
+  std::size_t received = 0;
+  while (!readable(server)) {
+    const std::size_t count = client.receive();
+    ASSERT_NE(count, 0U);
+    received += count;
+  }
+  server.waited();
+  while (received < 10'000) {
+    sent += send_while_open(server, client.local());
+    while (const std::size_t count = client.receive()) received += count;
+    ASSERT_EQ(received, sent);
+  }
+  EXPECT_EQ(server.dropped(), 0U);
+  // Nobody waits for room that is there.
+  sent = send_while_open(server, client.local());
+  client.receive();
+  while (client.receive() != 0) {
+  }
+  EXPECT_FALSE(server.prepare_wait());
+  server.waited();
+}
+
+TEST(ShmPort, OneThatReadsNothingHoldsNobodyUpForLong) {
+  Ports ports(2);
+  ShmPort& server = *ports.server;
+  while (server.dropped() < 1000) {
+    server.begin_turn();
+    if (!server.open()) continue;  // Not for ever.
+    send(server, ports.clients[0]->local(), 4096, std::byte{1});
+    send(server, ports.clients[1]->local(), 4096, std::byte{2});
+    server.flush();
+    ASSERT_EQ(ports.clients[1]->receive(), 1U);
+  }
+  // It reads a little: what fits is sent again, but nobody waits for it a second time.
+  std::size_t held_back = 0;
+  for (std::size_t turn = 0; turn < 100; ++turn) {
+    if (turn % 10 == 0) ports.clients[0]->receive();
+    server.begin_turn();
+    held_back += server.open() ? 0U : 1U;
+    send(server, ports.clients[0]->local(), 4096, std::byte{1});
+    server.flush();
+  }
+  EXPECT_EQ(held_back, 0U);
+}
+
 TEST(ShmPort, AFrameToNobodyIsDropped) {
   Ports ports(1);
   for (const UdpEndpoint& to : {UdpEndpoint{kShmAddress, kShmFirstClientPort + 1},

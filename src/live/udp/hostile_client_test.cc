@@ -131,7 +131,7 @@ TYPED_TEST(Hostile, AnEndpointInUseIsRefused) {
 
 TYPED_TEST(Hostile, ConnectionsThatOnlySayHelloTakeNothing) {
   TestServer server(server_config(kProtocolOf<TypeParam>));
-  const auto offered = [&server](ManualClient<TypeParam>& client) {
+  const auto offered = [](ManualClient<TypeParam>& client) {
     return client.say(client.proper_hello()).value().client.number;
   };
   for (std::uint32_t turn = 0; turn < 20; ++turn) {

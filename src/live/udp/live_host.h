@@ -142,7 +142,7 @@ class LiveHost {
     }
     worked |= core_.wake(now_);
     drain();
-    return worked;
+    return worked || port_->turn_is_over();
   }
   /// When step() is needed even if nothing arrives.
   TimePs deadline() const { return min(engine_->deadline(), core_.next_wake()); }
@@ -187,8 +187,9 @@ class LiveHost {
     return false;
   }
 
-  /// Does everything that the engine asks for until it asks for nothing.
+  /// Does everything that the engine asks for until it asks for nothing, or the port's turn is over.
   void drain() {
+    port_->begin_turn();
     Inside inside{*this};
     drive(inside).settle(now_);
     port_->flush();
@@ -289,7 +290,9 @@ class LiveHost {
       result = perform(access);
       return true;
     }
-    wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
+    wire::TrafficClassMask open(TimePs) const {
+      return host.port_->open() ? wire::kAllTrafficClasses : wire::TrafficClassMask{0};
+    }
     void send(TimePs, const wire::Packet& packet) { host.send(packet); }
     void completed(TimePs, const verbs::Completion& completion) { host.complete(completion); }
     void answered(TimePs, const verbs::LoadStoreResult& result) { host.pool_.release(result.data.buffer); }

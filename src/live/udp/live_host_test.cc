@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the timers of a live host run: not while what they wait for lies in the socket.
+// The rounds of a live host: its timers do not run while what they wait for lies in the socket, and what it
+// sends does not keep it from the socket.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -93,6 +94,48 @@ TYPED_TEST(Timers, WaitForAnAnswerThatLiesInTheSocket) {
   }
   EXPECT_TRUE(completion.ok());
   EXPECT_EQ(asks.timeouts(), 0U);
+}
+
+template <typename E>
+class Turns : public ::testing::Test {};
+TYPED_TEST_SUITE(Turns, EngineTypes);
+
+TYPED_TEST(Turns, OneRoundSendsNoMoreThanATurn) {
+  const LiveClock clock;
+  Side<TypeParam> asks(clock, {1});
+  Side<TypeParam> answers(clock, {2});
+  asks.meet(answers, {2});
+  answers.meet(asks, {1});
+  std::vector<std::byte> far(8U << 20U, std::byte{7});
+  std::vector<std::byte> near(far.size());
+  verbs::SegmentConfig exposed;
+  exposed.base = reinterpret_cast<std::uint64_t>(far.data());
+  exposed.length = far.size();
+  const auto token =
+      LiveProtocol<TypeParam>::expose(answers.host.engine(), clock.now(), exposed, answers.secrets).value();
+  LiveRemote<TypeParam> remote(asks.host, asks.queue, asks.peer,
+                               {exposed.base, far.size(), token, verbs::kFullAccess});
+  verbs::WorkRequest request;
+  request.verb = verbs::Verb::kRead;
+  request.local_count = 1;
+  request.local[0] = {reinterpret_cast<std::uint64_t>(near.data()), static_cast<std::uint32_t>(near.size())};
+  request.length = static_cast<std::uint32_t>(near.size());
+  request.remote = remote.segment().at(0);
+  verbs::Completion completion;
+  asks.host.core().spawn(execute(remote, request, completion));
+  asks.host.drain();
+  while (!asks.host.core().finished()) {
+    asks.host.step();
+    const std::uint64_t before = answers.host.counters().datagrams_sent;
+    const bool worked = answers.host.step();
+    const std::uint64_t sent = answers.host.counters().datagrams_sent - before;
+    ASSERT_LE(sent, DatagramPort::kTurn);
+    if (sent == DatagramPort::kTurn) {
+      EXPECT_TRUE(worked) << "there is more: nobody may sleep now";
+    }
+  }
+  EXPECT_TRUE(completion.ok());
+  EXPECT_EQ(near, far);
 }
 
 }  // namespace
