@@ -126,37 +126,53 @@ package wharf_pkg;
   // What a NIC is asked for in a doorbell.
   typedef struct packed {
     logic [3:0]   operation;       // Operation*
-    logic         is_inline;       // Of a Write of up to 16 bytes: they are in `data`.
+    logic         is_inline;       // Of a Write or Send of up to 16 bytes: they are in `data`.
+    logic [1:0]   order;           // Order*
+    logic         fence;           // It waits for earlier Reads and atomics of its jetty.
+    logic [19:0]  target;          // The jetty that takes a Send, or the word of a Write with immediate.
     logic [63:0]  remote_address;
     logic [19:0]  token_id;
-    logic [31:0]  token_value;
+    logic [31:0]  token_value;     // Of the segment; of a Send, of the jetty: 0 is none.
     logic [31:0]  length;          // Bytes; of an atomic, 8.
     logic [63:0]  local_address;   // Where the data comes from, or the result goes to.
+    logic [63:0]  immediate;       // Of operations with one.
     logic [127:0] data;            // From the highest byte on: inline data, or operands of 8 bytes, big-endian: of
                                    // compare-and-swap the new value, and what it compares.
     logic [31:0]  tag;             // Comes back in the completion.
   } nic_request_t;
 
-  // The low bits of the opcodes, TaOpcode of src/wire/ub_opcode.h.
-  parameter logic [3:0] OperationWrite       = 4'd3;
-  parameter logic [3:0] OperationRead        = 4'd6;
-  parameter logic [3:0] OperationCompareSwap = 4'd7;   // The first atomic,
-  parameter logic [3:0] OperationSwap        = 4'd8;
-  parameter logic [3:0] OperationAtomicStore = 4'd9;
-  parameter logic [3:0] OperationAtomicLoad  = 4'd10;
-  parameter logic [3:0] OperationFetchAdd    = 4'd11;
-  parameter logic [3:0] OperationFetchSub    = 4'd12;
-  parameter logic [3:0] OperationFetchAnd    = 4'd13;
-  parameter logic [3:0] OperationFetchOr     = 4'd14;
-  parameter logic [3:0] OperationFetchXor    = 4'd15;  // and the last.
+  // Order tags of requests: OrderTag of src/verbs/work_request.h. 3 is reserved, and taken for none.
+  parameter logic [1:0] OrderRelaxed = 2'd1;
+  parameter logic [1:0] OrderStrong  = 2'd2;
 
-  // What the NIC keeps of a request until its response comes.
+  // The low bits of the opcodes, TaOpcode of src/wire/ub_opcode.h.
+  parameter logic [3:0] OperationSend           = 4'd0;
+  parameter logic [3:0] OperationSendImmediate  = 4'd1;
+  parameter logic [3:0] OperationWrite          = 4'd3;
+  parameter logic [3:0] OperationWriteImmediate = 4'd4;
+  parameter logic [3:0] OperationRead           = 4'd6;
+  parameter logic [3:0] OperationCompareSwap    = 4'd7;   // The first atomic,
+  parameter logic [3:0] OperationSwap           = 4'd8;
+  parameter logic [3:0] OperationAtomicStore    = 4'd9;
+  parameter logic [3:0] OperationAtomicLoad     = 4'd10;
+  parameter logic [3:0] OperationFetchAdd       = 4'd11;
+  parameter logic [3:0] OperationFetchSub       = 4'd12;
+  parameter logic [3:0] OperationFetchAnd       = 4'd13;
+  parameter logic [3:0] OperationFetchOr        = 4'd14;
+  parameter logic [3:0] OperationFetchXor       = 4'd15;  // and the last.
+
+  // A receive that waits for a Send, or for the word of a Write with immediate.
   typedef struct packed {
-    logic [3:0]  operation;
-    logic [31:0] length;
-    logic [63:0] local_address;
-    logic [31:0] tag;
-  } nic_transaction_t;
+    logic [63:0] address;
+    logic [31:0] capacity;  // Bytes there.
+    logic [31:0] tag;       // Comes back in the completion.
+  } nic_receive_t;
+
+  // What became of a message that wanted a receive.
+  parameter logic [1:0] TakenEntry      = 2'd0;
+  parameter logic [1:0] TakenNoJetty    = 2'd1;  // There is none, or it is not open.
+  parameter logic [1:0] TakenWrongToken = 2'd2;
+  parameter logic [1:0] TakenNone       = 2'd3;  // No receive waits.
 
   // Packets to be made: a request or a response with its data, of any length.
   typedef struct packed {
@@ -169,6 +185,10 @@ package wharf_pkg;
     logic [63:0]  remote_address;  // Of a request.
     logic [19:0]  token_id;
     logic [31:0]  token_value;
+    logic [1:0]   order;
+    logic         retry;           // It has been sent before, and refused for a while.
+    logic [19:0]  target;
+    logic [63:0]  immediate;
     logic [31:0]  length;          // Of the access.
     logic         has_data;        // It carries that many bytes,
     logic         is_inline;       // which are in `data`,
@@ -211,26 +231,37 @@ package wharf_pkg;
 
   // Opcodes of transactions, status and information of responses: TaOpcode, UbResponseStatus and UbResponseInfo of
   // src/wire/ub_opcode.h.
+  parameter logic [7:0] TaSend           = 8'h00;
+  parameter logic [7:0] TaSendImmediate  = 8'h01;
   parameter logic [7:0] TaWrite          = 8'h03;
+  parameter logic [7:0] TaWriteImmediate = 8'h04;
   parameter logic [7:0] TaRead           = 8'h06;
   parameter logic [7:0] TaAcknowledge    = 8'h11;
   parameter logic [7:0] TaReadResponse   = 8'h12;
   parameter logic [7:0] TaAtomicResponse = 8'h13;
 
-  parameter logic [2:0] StatusSuccess = 3'd0;
-  parameter logic [2:0] StatusError   = 3'd3;
+  parameter logic [2:0] StatusSuccess   = 3'd0;
+  parameter logic [2:0] StatusNotReady  = 3'd1;
+  parameter logic [2:0] StatusPageFault = 3'd2;
+  parameter logic [2:0] StatusError     = 3'd3;
 
   parameter logic [4:0] InfoNone              = 5'd0;
   parameter logic [4:0] InfoUnsupportedOpcode = 5'd1;
   parameter logic [4:0] InfoAccess            = 5'd2;
   parameter logic [4:0] InfoLength            = 5'd3;
+  parameter logic [4:0] InfoJettyState        = 5'd4;
+  parameter logic [4:0] InfoPoison            = 5'd5;
 
   // How a request ended: the numbers of the completion records of URMA.
   parameter logic [7:0] CompletionSuccess        = 8'd0;
+  parameter logic [7:0] CompletionLocalLength    = 8'd2;
+  parameter logic [7:0] CompletionLocalAccess    = 8'd4;
   parameter logic [7:0] CompletionResponseLength = 8'd5;
   parameter logic [7:0] CompletionUnsupported    = 8'd6;
   parameter logic [7:0] CompletionRemoteError    = 8'd7;
   parameter logic [7:0] CompletionRemoteAccess   = 8'd8;
+  parameter logic [7:0] CompletionNotReady       = 8'd10;
+  parameter logic [7:0] CompletionRemotePoison   = 8'd13;
 
   typedef struct packed {
     logic [31:0] tag;
@@ -238,6 +269,10 @@ package wharf_pkg;
     logic [7:0]  status;           // Completion*
     logic [3:0]  operation;
     logic [31:0] length;           // Bytes moved.
+    logic        is_receive;       // Of a receive, not of a request.
+    logic        has_immediate;
+    logic [63:0] immediate;
+    logic [19:0] remote_jetty;     // Of a receive: whose request it was.
   } nic_completion_t;
 
   // A line of 64 bytes of memory that is read or written: byte 0 highest, one enable a byte.
@@ -264,13 +299,17 @@ package wharf_pkg;
     logic [31:0] responses_unexpected;
     logic [31:0] went_back;             // By a time-out or a negative acknowledgement.
     logic [31:0] completions_lost;      // The ring in memory was full.
+    logic [31:0] receives_refused;      // Posted to no jetty, or to a full queue.
+    logic [31:0] not_ready_sent;        // Messages that found no receive.
+    logic [31:0] not_ready_received;    // Requests that are asked again, for that or for a page that was missing.
   } nic_counters_t;
 
   // Bits of these structures, for elements that only carry them (Yosys does not ask a type for its bits).
-  parameter int unsigned NicRequestW     = 377;
-  parameter int unsigned NicTransactionW = 132;
-  parameter int unsigned NicCounterCount = 13;
-  parameter int unsigned UbJobW          = 396;
+  parameter int unsigned NicRequestW     = 464;
+  parameter int unsigned NicTransactionW = 469;  // Attempts (5 bits) and the request.
+  parameter int unsigned NicCounterCount = 16;
+  parameter int unsigned UbJobW          = 483;
+  parameter int unsigned NicReceiveW     = 128;
   parameter int unsigned UbSegmentW      = 148;
   parameter int unsigned MemoryRequestW  = 636;
 

@@ -6,8 +6,8 @@
 
 // Two jetties, two transactions each. The solver chooses which jetty is watched.
 module wharf_transaction_table_rules (
-  input logic        clk_i, rst_i, open_valid_i, open_jetty_i, begin_valid_i, begin_jetty_i, find_valid_i, end_valid_i,
-  input logic [1:0]  begin_entry_i,
+  input logic        clk_i, rst_i, open_valid_i, open_jetty_i, begin_valid_i, begin_jetty_i, find_valid_i, end_valid_i, again_valid_i,
+  input logic [1:0]  begin_entry_i, again_entry_i,
   input logic [19:0] find_jetty_i,
   input logic [15:0] find_number_i
 );
@@ -17,7 +17,8 @@ module wharf_transaction_table_rules (
   wharf_transaction_table #(.Jetties(2), .Depth(2), .EntryW(2)) dut (
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i, .begin_valid_i, .begin_ready_o(begin_ready), .begin_jetty_i,
     .begin_entry_i, .begin_number_o(begin_number), .find_valid_i, .find_jetty_i, .find_number_i,
-    .found_valid_o(found_valid), .found_known_o(found_known), .found_entry_o(found_entry), .end_valid_i
+    .found_valid_o(found_valid), .found_known_o(found_known), .found_entry_o(found_entry), .end_valid_i, .again_valid_i,
+    .again_entry_i
   );
 
   (* anyconst *) logic watched;
@@ -36,6 +37,8 @@ module wharf_transaction_table_rules (
     // A jetty is opened before it is used, and not again while something of it is looked at.
     if (begin_valid_i) assume (opened);
     if (open_valid_i) assume (!may_end && !find_valid_i && !end_valid_i);
+    // One that is asked again waits: it does not end, and no other is looked for in that cycle.
+    if (again_valid_i) assume (may_end && !end_valid_i && !find_valid_i && (found_valid ? found_known : was_known));
     if (find_valid_i) assume (opened);
     // What was found ends once, if it was known then.
     if (end_valid_i) assume (may_end && (found_valid ? found_known : was_known));
@@ -63,6 +66,10 @@ module wharf_transaction_table_rules (
           else entry_even <= begin_entry_i;
         end
         if (ends) waits[found_number[0]] <= 1'b0;
+        if (again_valid_i && found_watched) begin
+          if (found_number[0]) entry_odd <= again_entry_i;
+          else entry_even <= again_entry_i;
+        end
       end
       if (find_valid_i) begin
         may_end       <= 1'b1;
@@ -80,7 +87,7 @@ module wharf_transaction_table_rules (
     if (started && !rst_i && opened) begin
       if (begin_valid_i && begin_jetty_i == watched) begin
         assert (begin_number == next);
-        assert (begin_ready == (!waits[next[0]] && !open_valid_i));
+        assert (begin_ready == (!waits[next[0]] && !open_valid_i && !again_valid_i));
       end
       if (found_valid && found_watched) begin
         assert (found_known == was_there);

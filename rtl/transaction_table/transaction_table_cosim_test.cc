@@ -24,7 +24,7 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
   coverage.require_stalls({"begin", "find"});
   for (const char* name :
        {"waits for a slot", "found", "answered before", "number of the future", "jetty beyond the table",
-        "opened while some wait", "begins and ends at once", "kept"})
+        "opened while some wait", "begins and ends at once", "kept", "asked again"})
     coverage.require(name);
   Stall begin(random.substream(0));
   Stall find(random.substream(1));
@@ -45,7 +45,7 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
     opening = true;  // A jetty is opened before it is used.
     to_open = 0;
   };
-  dut->open_valid_i = dut->begin_valid_i = dut->find_valid_i = dut->end_valid_i = 0;
+  dut->open_valid_i = dut->begin_valid_i = dut->find_valid_i = dut->end_valid_i = dut->again_valid_i = 0;
   reset();
   while (dut.cycles() < cycles && found.agrees()) {
     if (random.below(5000) == 0) reset();
@@ -60,7 +60,15 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
       dut->begin_entry_i = random.next_u32();
     }
     dut->begin_valid_i = offers;
-    dut->find_valid_i = find_open && !dut->open_valid_i;
+    // The answer to what was asked in the last cycle ends it, or keeps it, or asks it again, if it waits:
+    // then nothing else is asked.
+    const bool ends = answered.has_value() && !dut->open_valid_i && random.below(4) != 0;
+    const bool again = answered.has_value() && was_open && open.contains(*answered) && !dut->open_valid_i &&
+                       !ends && random.below(2) == 0;
+    dut->end_valid_i = ends;
+    dut->again_valid_i = again;
+    if (again) dut->again_entry_i = random.next_u32();
+    dut->find_valid_i = find_open && !dut->open_valid_i && !again;
     asked.reset();
     if (dut->find_valid_i) {
       auto jetty = static_cast<std::uint32_t>(random.below(kJetties));
@@ -73,9 +81,6 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
       dut->find_number_i = number;
       asked = {jetty, number};
     }
-    // The answer to what was asked in the last cycle ends it, or keeps it.
-    const bool ends = answered.has_value() && !dut->open_valid_i && random.below(4) != 0;
-    dut->end_valid_i = ends;
     dut.settle();
 
     const std::uint64_t now = dut.cycles();
@@ -98,7 +103,7 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
       const Key key{dut->begin_jetty_i, next[dut->begin_jetty_i]};
       const bool is_taken = open.contains({key.first, static_cast<std::uint16_t>(key.second - kDepth)});
       coverage.hit_if(is_taken, "waits for a slot");
-      if (dut->begin_ready_o != (!is_taken && !dut->open_valid_i))
+      if (dut->begin_ready_o != (!is_taken && !dut->open_valid_i && !again))
         found.differ(now, "whether a transaction may begin");
       if (dut->begin_number_o != key.second) found.differ(now, "the number of a transaction");
       coverage.hit_if(begins && ends && dut->found_known_o, "begins and ends at once");
@@ -107,6 +112,10 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
       open.erase(*answered);
     else if (answered)
       coverage.hit_if(open.contains(*answered), "kept");
+    if (again) {
+      coverage.hit("asked again");
+      open[*answered] = dut->again_entry_i;
+    }
     was_open = asked && open.contains(*asked);
     if (begins) {
       open[{dut->begin_jetty_i, next[dut->begin_jetty_i]++}] = dut->begin_entry_i;

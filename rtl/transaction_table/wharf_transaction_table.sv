@@ -27,8 +27,10 @@ module wharf_transaction_table #(
   output logic                       found_known_o,   // Such a transaction waits.
   output logic [EntryW-1:0]          found_entry_o,
 
-  // The transaction that was found last is over. Always taken.
-  input  logic                       end_valid_i
+  // The transaction that was found last is over, or asked again: then this is kept of it. Always taken.
+  input  logic                       end_valid_i,
+  input  logic                       again_valid_i,
+  input  logic [EntryW-1:0]          again_entry_i
 );
   localparam int unsigned JettyW = $clog2(Jetties);
   localparam int unsigned SlotW  = $clog2(Depth);
@@ -53,7 +55,7 @@ module wharf_transaction_table #(
   assign begin_slot     = begin_number_o[SlotW-1:0];
   assign begin_begun    = begun[begin_jetty_i];
   assign begin_busy     = begin_begun ^ ended[begin_jetty_i];
-  assign begin_ready_o  = !begin_busy[begin_slot] && !open_valid_i;
+  assign begin_ready_o  = !begin_busy[begin_slot] && !open_valid_i && !again_valid_i;
   assign begins         = begin_valid_i && begin_ready_o;
 
   // ---------------------------------------------------------------- Find and end
@@ -69,7 +71,8 @@ module wharf_transaction_table #(
   assign found_known_o = in_range_q && !too_new_q && found_busy[found_slot_q] && number_q == found_number_q;
 
   always_ff @(posedge clk_i) begin
-    if (begins) entries[{begin_jetty_i, begin_slot}] <= {begin_number_o, begin_entry_i};
+    if (again_valid_i) entries[{found_jetty_q, found_slot_q}] <= {found_number_q, again_entry_i};
+    else if (begins) entries[{begin_jetty_i, begin_slot}] <= {begin_number_o, begin_entry_i};
     if (find_valid_i) begin
       {number_q, found_entry_o} <= entries[{find_jetty, find_number_i[SlotW-1:0]}];
       found_number_q            <= find_number_i;

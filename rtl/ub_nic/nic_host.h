@@ -19,35 +19,48 @@
 #include "rtl/cosim/packed.h"
 #include "rtl/cosim/stall.h"
 #include "rtl/ub_nic/nic_memory.h"
+#include "rtl/ub_nic/nic_order.h"
+#include "rtl/ub_nic/nic_plan.h"
+#include "rtl/ub_nic/nic_receives.h"
 #include "verbs/atomic_value.h"
 #include "verbs/verb.h"
+#include "verbs/work_request.h"
 #include "wire/ub_opcode.h"
 
 namespace wharf::rtl {
 
 using wire::TaOpcode;
 
-/// Sizes of the instance that is tested, and where things stand in the memory of each side.
-struct NicPlan {
-  static constexpr std::uint32_t kJetties = 8, kDepth = 2, kSegments = 4, kRing = 64;
-  static constexpr std::uint32_t kSlots = 4, kSlotBytes = 512;  ///< Of each jetty.
-  static constexpr std::uint32_t kCounters = 0;                 ///< Segment 0: eight counters.
-  static constexpr std::uint32_t kConstant = 0x1000;            ///< Segment 1: may only be read.
-  static constexpr std::uint32_t kConstantBytes = 0x1000;
-  static constexpr std::uint32_t kTarget = 0x2000;  ///< Segment 2: slots that the other side writes.
-  static constexpr std::uint32_t kLocal = 0x6000;   ///< Where this side's data comes from and goes to.
-  static constexpr std::uint32_t kRingAt = 0xa000;
-  static constexpr std::uint32_t kBytes = 0xb000;
-  static constexpr std::uint32_t kToken = 0x1234'5670;  ///< Of segment i: kToken + i.
-  static std::uint32_t slot(std::uint32_t jetty, std::uint32_t slot) {
-    return (jetty * kSlots + slot) * kSlotBytes;
+/// What jetty 0 and segment 0 of a side are on the wire.
+struct NicNumbers {
+  std::uint32_t first_jetty = 0, first_token = 0;
+
+  template <typename Model>
+  static NicNumbers of() {
+    if constexpr (requires { Model::kFirstJetty; })
+      return {Model::kFirstJetty, Model::kFirstToken};
+    else
+      return {};
   }
 };
 
 class NicHost {
  public:
-  NicHost(NicMemory& own, NicMemory& remote, RandomStream random, Findings& found)
-      : own_(own), remote_(remote), random_(random), found_(found), bell_(random.substream(0)) {}
+  NicHost(NicMemory& own, NicMemory& remote, NicNumbers numbers, RandomStream random, Findings& found)
+      : own_(own),
+        remote_(remote),
+        random_(random),
+        found_(found),
+        bell_(random.substream(0)),
+        receives_(own, random.substream(1), found),
+        numbers_(numbers),
+        order_(numbers.first_jetty, found) {}
+  /// Whose segments this side names, and whose receives its messages take.
+  void face(NicHost& other) {
+    other_ = &other.receives_;
+    other_numbers_ = other.numbers_;
+  }
+  NicOrder& order() { return order_; }
 
   /// What both memories hold at first; `expected` is what the remote one must hold in the end.
   void reset() {
@@ -56,28 +69,35 @@ class NicHost {
     offered_.reset();
     next_completion_ = 0;
     phase_ = true;
+    receives_.reset();
+    order_.reset();
     for (std::byte& byte : own_.bytes()) byte = static_cast<std::byte>(random_.below(256));
-    std::memset(own_.at(NicMemory::kBase + NicPlan::kRingAt), 0, 16UL * NicPlan::kRing);
+    std::memset(own_.at(NicMemory::kBase + NicPlan::kRingAt), 0, NicPlan::kEntryBytes * NicPlan::kRing);
   }
   void expect() { expected_ = remote_.bytes(); }
-  bool is_idle() const { return open_.empty() && !offered_; }
+  bool is_idle() const { return open_.empty() && !offered_ && receives_.is_idle(); }
 
   /// Before settle(): perhaps a doorbell.
   template <typename Model>
   void drive(Model& nic, bool posts, bool stalls) {
     nic.consumed_i = take_completion();
+    receives_.drive(nic, posts);
     if (!offered_ && posts && (!stalls || bell_.open())) offered_ = invent();
     nic.doorbell_valid_i = offered_.has_value();
     if (!offered_) return;
     nic.doorbell_jetty_i = offered_->jetty;
-    Packed<377> bits;
+    Packed<464> bits;
     bits.put(static_cast<std::uint64_t>(offered_->operation), 4);
     bits.put(offered_->is_inline, 1);
+    bits.put(static_cast<std::uint64_t>(offered_->order), 2);
+    bits.put(offered_->fence, 1);
+    bits.put(other_numbers_.first_jetty + offered_->target, 20);
     bits.put(NicMemory::kBase + offered_->remote, 64);
-    bits.put(offered_->token, 20);
+    bits.put(other_numbers_.first_token + offered_->token, 20);
     bits.put(offered_->token_value, 32);
     bits.put(offered_->length, 32);
     bits.put(NicMemory::kBase + offered_->local, 64);
+    bits.put(offered_->immediate, 64);
     std::array<std::byte, 16> data{};
     if (wire::is_atomic(offered_->operation)) {
       store_be64(data.data(), offered_->operand);
@@ -96,6 +116,7 @@ class NicHost {
   /// After settle().
   template <typename Model>
   void take(Model& nic, std::uint64_t now) {
+    receives_.take(nic, now);
     if (!offered_ || !nic.doorbell_ready_o) return;
     const Posted posted = *offered_;
     offered_.reset();
@@ -113,6 +134,17 @@ class NicHost {
     }
     if (posted.is_wrong) found_.differ(now, "a doorbell taken that should be refused");
     open_[posted.tag] = posted;
+    order_.posted(posted.jetty, posted.operation, posted.order, posted.fence);
+    if (!is_two_sided(posted.operation)) return;
+    const std::byte* const data = own_.at(NicMemory::kBase + posted.local);
+    const bool is_long = posted.operation != TaOpcode::kWriteImmediate && posted.length > NicPlan::kCapacity;
+    other_->expect(posted.tag,
+                   {.operation = posted.operation,
+                    .from = numbers_.first_jetty + posted.jetty,
+                    .target = posted.target,
+                    .immediate = posted.immediate,
+                    .data = {data, data + posted.length},
+                    .status = is_long ? CompletionStatus::kLocalLength : CompletionStatus::kSuccess});
   }
 
   /// When nothing is under way: every byte of the remote memory that this side may have written.
@@ -134,16 +166,26 @@ class NicHost {
     std::uint32_t jetty = 0, slot = 0, tag = 0, length = 0;
     std::uint32_t remote = 0, local = 0;  ///< Offsets in the memories.
     std::uint32_t token = 0, token_value = 0;
-    std::uint64_t operand = 0, compare = 0;
+    std::uint64_t operand = 0, compare = 0, immediate = 0;
+    std::uint32_t target = 0;  ///< Jetty of the other side.
+    verbs::OrderTag order = verbs::OrderTag::kNone;
+    bool fence = false;
     bool is_inline = false;
     bool is_wrong = false;    ///< Not to be taken.
     std::uint8_t status = 0;  ///< How it must end.
   };
   std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(random_.below(limit)); }
+  static bool is_send(TaOpcode operation) {
+    return operation == TaOpcode::kSend || operation == TaOpcode::kSendImmediate;
+  }
+  static bool is_two_sided(TaOpcode operation) {
+    return is_send(operation) || operation == TaOpcode::kWriteImmediate;
+  }
   bool& slot_of(const Posted& posted) { return slots_[posted.jetty * NicPlan::kSlots + posted.slot]; }
   TaOpcode any_atomic() {
     return static_cast<TaOpcode>(static_cast<std::uint32_t>(TaOpcode::kAtomicCompareSwap) + below(9));
   }
+  std::byte* local_of(const Posted& posted) { return own_.at(NicMemory::kBase + posted.local); }
   void release(const Posted& posted) {
     if (!posted.is_wrong) slot_of(posted) = false;
   }
@@ -151,7 +193,7 @@ class NicHost {
   std::optional<Posted> invent() {
     Posted posted;
     posted.tag = ++tags_;
-    posted.jetty = below(NicPlan::kJetties);
+    posted.jetty = random_.below(2) == 0 ? below(2) : below(NicPlan::kJetties);  // Some have much to do.
     if (random_.below(64) == 0) {
       posted.is_wrong = true;
       if (random_.below(2) == 0) {
@@ -167,9 +209,14 @@ class NicHost {
     slot_of(posted) = true;
     const std::uint32_t at = NicPlan::slot(posted.jetty, posted.slot);
     const std::uint32_t offset = below(64);
-    constexpr std::array kOperations{TaOpcode::kWrite, TaOpcode::kRead};
-    const std::uint32_t choice = below(3);
-    posted.operation = choice < 2 ? kOperations[choice] : any_atomic();
+    constexpr std::array kOperations{TaOpcode::kWrite, TaOpcode::kRead, TaOpcode::kSend,
+                                     TaOpcode::kSendImmediate, TaOpcode::kWriteImmediate};
+    const std::uint32_t choice = below(7);
+    posted.operation = choice < 5 ? kOperations[choice] : any_atomic();
+    posted.order = static_cast<verbs::OrderTag>(below(3));
+    posted.fence = random_.below(3) == 0;
+    posted.target = below(NicPlan::kJetties);
+    posted.immediate = random_.next_u64();
     posted.length = random_.below(16) == 0 ? 0 : random_.below(2) == 0 ? below(64) : below(448);
     posted.local = NicPlan::kLocal + at + below(64);
     posted.remote = NicPlan::kTarget + at + offset;
@@ -189,6 +236,10 @@ class NicHost {
       posted.length = below(17);
     }
     posted.token_value = NicPlan::kToken + posted.token;
+    if (is_send(posted.operation)) {
+      posted.token_value = NicPlan::token_of(posted.target);
+      posted.length = std::min(posted.length, NicPlan::kCapacity);
+    }
     if (random_.below(12) == 0) spoil(posted);
     // Fresh bytes to send, or to be overwritten.
     for (std::uint32_t i = 0; i < NicPlan::kSlotBytes; ++i)
@@ -198,6 +249,7 @@ class NicHost {
 
   /// Something that the target must refuse.
   void spoil(Posted& posted) {
+    if (is_send(posted.operation)) return spoil_send(posted);
     posted.status = 8;
     switch (random_.below(5)) {
       case 0:
@@ -215,7 +267,7 @@ class NicHost {
           posted.remote += 1 + below(7);
           if (posted.remote + 8 > 64) posted.remote = 1;
         } else {  // Of the wrong right.
-          posted.operation = TaOpcode::kWrite;
+          if (posted.operation == TaOpcode::kRead) posted.operation = TaOpcode::kWrite;
           posted.token = 1;
           posted.token_value = NicPlan::kToken + 1;
           posted.remote = NicPlan::kConstant;
@@ -231,24 +283,50 @@ class NicHost {
     }
   }
 
+  /// To no jetty, to one with another token, or longer than its receive.
+  void spoil_send(Posted& posted) {
+    const std::uint64_t choice = random_.below(3);
+    posted.status = 7;
+    if (choice == 0) {
+      posted.target = NicPlan::kJetties + below(1000);
+    } else if (choice == 1 && posted.target % 2 == 1) {
+      posted.token_value ^= 1U << below(32);
+      posted.status = 8;
+    } else {
+      posted.is_inline = false;
+      posted.length = NicPlan::kCapacity + 1 + below(128);
+    }
+  }
+
   /// Whether there was one.
   bool take_completion() {
-    const std::byte* entry = own_.at(NicMemory::kBase + NicPlan::kRingAt + 16UL * next_completion_);
+    const std::byte* entry =
+        own_.at(NicMemory::kBase + NicPlan::kRingAt + NicPlan::kEntryBytes * next_completion_);
     if ((std::to_integer<unsigned>(entry[15]) & 1U) != (phase_ ? 1U : 0U)) return false;
     if (++next_completion_ == NicPlan::kRing) {
       next_completion_ = 0;
       phase_ = !phase_;
     }
+    if ((std::to_integer<unsigned>(entry[14]) & 1U) != 0) {
+      receives_.completed(entry);
+      return true;
+    }
     const auto it = open_.find(load_le32(entry));
     if (it == open_.end()) return !found_.differ(0, "a completion of nothing, or a second one");
-    const Posted& posted = it->second;
+    Posted& posted = it->second;
     const auto status = std::to_integer<std::uint32_t>(entry[12]);
+    // A peer that has no receive for long is given up, whatever else is wrong with the request.
+    if (is_two_sided(posted.operation) && status == 10) {
+      found_.coverage.hit("given up");
+      posted.status = 10;
+    }
     if (load_le32(entry + 4) != posted.jetty) found_.differ(0, "jetty of a completion");
     if (status != posted.status) found_.differ(0, "status " + std::to_string(status) + " of a completion");
     if (load_le32(entry + 8) != (posted.status == 0 ? posted.length : 0))
       found_.differ(0, "length of a completion");
     if (entry[13] != static_cast<std::byte>(posted.operation)) found_.differ(0, "operation of a completion");
     finish(posted);
+    if (is_two_sided(posted.operation)) other_->ended(posted.tag, static_cast<CompletionStatus>(status));
     release(posted);
     open_.erase(it);
     return true;
@@ -256,18 +334,23 @@ class NicHost {
 
   void finish(const Posted& posted) {
     Coverage& coverage = found_.coverage;
+    const bool is_word = posted.operation == TaOpcode::kWriteImmediate;
+    // The data of a Write stays where it is when there is no receive for its word.
+    if (is_word && posted.status == 10)
+      std::memcpy(&expected_[posted.remote], local_of(posted), posted.length);
     if (posted.status != 0) return coverage.hit("refused");
     coverage.hit(wire::ta_opcode_name(posted.operation));
     coverage.hit_if(posted.length > 128, "several packets");
     coverage.hit_if(posted.length == 0, "no bytes");
     coverage.hit_if(posted.is_inline, "inline");
-    std::byte* const local = own_.at(NicMemory::kBase + posted.local);
+    std::byte* const local = local_of(posted);
     const std::byte* const remote = remote_.at(NicMemory::kBase + posted.remote);
     if (wire::is_atomic(posted.operation)) return execute(posted, load_le64(local));
     if (posted.operation == TaOpcode::kRead) {
       if (std::memcmp(remote, local, posted.length) != 0) found_.differ(0, "what a Read has read");
       return;
     }
+    if (is_send(posted.operation)) return;  // The receive knows.
     std::memcpy(&expected_[posted.remote], local, posted.length);
     if (const auto [here, there] = std::mismatch(local, local + posted.length, remote);
         here != local + posted.length) {
@@ -295,6 +378,10 @@ class NicHost {
   RandomStream random_;
   Findings& found_;
   Stall bell_;
+  NicReceives receives_;
+  NicNumbers numbers_, other_numbers_;
+  NicOrder order_;
+  NicReceives* other_ = nullptr;
   std::vector<std::byte> expected_;
   std::optional<Posted> offered_;
   std::map<std::uint32_t, Posted> open_;  ///< By tag.

@@ -41,8 +41,8 @@ class NicWire {
 
   std::uint64_t lost = 0, doubled = 0, spoiled = 0, late = 0;
 
-  template <typename Model>
-  void drive(Model& from, Model& to, std::uint64_t now, bool stalls) {
+  template <typename From, typename To>
+  void drive(From& from, To& to, std::uint64_t now, bool stalls) {
     from.tx_ready_i = !stalls || ready_.open();
     const bool comes = !on_way_.empty() && on_way_.front().due <= now && (!stalls || gaps_.open());
     to.rx_valid_i = comes;
@@ -58,8 +58,8 @@ class NicWire {
   }
 
   /// `seen(frame)` is called for each whole frame that leaves.
-  template <typename Model, typename Seen>
-  void take(Model& from, Model& to, std::uint64_t now, Seen&& seen) {
+  template <typename From, typename To, typename Seen>
+  void take(From& from, To& to, std::uint64_t now, Seen&& seen) {
     if (to.rx_valid_i) {
       at_ += 64;
       if (to.rx_last_i) {

@@ -37,12 +37,17 @@ module wharf_completion_writer #(
   assign overrun_o  = in_valid_i && load && is_full;
   assign writes     = in_valid_i && load && !is_full;
 
-  // An entry has 16 bytes: tag, jetty, length (little-endian words), status, operation, 0, phase.
-  logic [127:0] entry;
-  assign entry = {in_i.tag[7:0], in_i.tag[15:8], in_i.tag[23:16], in_i.tag[31:24],
-                  in_i.jetty[7:0], in_i.jetty[15:8], 4'd0, in_i.jetty[19:16], 8'd0,
-                  in_i.length[7:0], in_i.length[15:8], in_i.length[23:16], in_i.length[31:24],
-                  in_i.status, 4'd0, in_i.operation, 8'd0, 7'd0, phase_q};
+  // An entry has 32 bytes: tag, jetty, length (little-endian words), status, operation, flags, phase; the immediate
+  // (little-endian), the jetty whose request took a receive, 0. Flags: 1 of a receive, 2 with an immediate.
+  logic [255:0] entry;
+  assign entry[255:128] = {in_i.tag[7:0], in_i.tag[15:8], in_i.tag[23:16], in_i.tag[31:24],
+                           in_i.jetty[7:0], in_i.jetty[15:8], 4'd0, in_i.jetty[19:16], 8'd0,
+                           in_i.length[7:0], in_i.length[15:8], in_i.length[23:16], in_i.length[31:24],
+                           in_i.status, 4'd0, in_i.operation, 6'd0, in_i.has_immediate, in_i.is_receive, 7'd0, phase_q};
+  for (genvar i = 0; i < 8; i++) begin : gen_immediate
+    assign entry[127-8*i -: 8] = in_i.immediate[8*i +: 8];
+  end
+  assign entry[63:0] = {in_i.remote_jetty[7:0], in_i.remote_jetty[15:8], 4'd0, in_i.remote_jetty[19:16], 8'd0, 32'd0};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -61,9 +66,9 @@ module wharf_completion_writer #(
   end
   always_ff @(posedge clk_i) begin
     if (writes) begin
-      line_o        <= base_i + 58'(next_q[IndexW-1:2]);
-      line_data_o   <= {4{entry}};
-      line_enable_o <= {16'hffff, 48'd0} >> {next_q[1:0], 4'd0};
+      line_o        <= base_i + 58'(next_q[IndexW-1:1]);
+      line_data_o   <= {2{entry}};
+      line_enable_o <= next_q[0] ? {32'd0, 32'hffffffff} : {32'hffffffff, 32'd0};
     end
   end
 endmodule

@@ -11,7 +11,13 @@ module wharf_ub_nic #(
   parameter int unsigned ReceiveFlits = 256,  // and between the wire and memory: powers of two.
   parameter int unsigned Responses   = 64,    // Requests outstanding at most, here and at the peer: a power of two.
   parameter int unsigned Completions = 4096,  // Entries of the ring in memory: a power of two.
-  parameter int unsigned Timeout     = 6400   // Cycles until packets are sent again.
+  parameter int unsigned Timeout     = 6400,  // Cycles until packets are sent again.
+  parameter int unsigned ReceiveDepth = 4,    // Receives of a jetty that wait: a power of two.
+  parameter int unsigned DelayUnit   = 2500,  // Cycles of ten microseconds: what a peer that is not ready counts in.
+  parameter int unsigned NotReadyCode     = 12,  // The delay that this side asks for: 0 to 31.
+  parameter int unsigned NotReadyAttempts = 7,   // How often one that was not ready is asked again: 0 to 6, or 7 for ever.
+  parameter int unsigned PageFaultCode     = 5,  // The same for a page that was missing at the peer,
+  parameter int unsigned PageFaultAttempts = 16  // 0 to 31 times.
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
@@ -22,6 +28,7 @@ module wharf_ub_nic #(
   input  logic                        open_valid_i,
   input  logic [$clog2(Jetties)-1:0]  open_jetty_i,
   input  logic                        open_value_i,
+  input  logic [31:0]                 open_token_i,    // Of the jetty: Sends must show it, if it is not 0.
   input  logic                        segment_valid_i,
   input  logic [$clog2(Segments)-1:0] segment_index_i,
   input  wharf_pkg::ub_segment_t      segment_i,
@@ -32,6 +39,13 @@ module wharf_ub_nic #(
   input  logic [19:0]                 doorbell_jetty_i,
   input  wharf_pkg::nic_request_t     doorbell_i,
   output logic                        doorbell_refused_o,
+
+  // Receives for Sends and immediates.
+  input  logic                        post_valid_i,
+  output logic                        post_ready_o,
+  input  logic [19:0]                 post_jetty_i,
+  input  wharf_pkg::nic_receive_t     post_i,
+  output logic                        post_refused_o,
 
   // The wire: frames without their check sequence.
   output logic                        tx_valid_o,
@@ -68,15 +82,19 @@ module wharf_ub_nic #(
   if (Mtu > 4096) begin : gen_refuse
     $error("wharf_ub_nic: Mtu must be at most 4096");
   end
+  if (NotReadyCode > 31 || NotReadyAttempts > 7 || PageFaultCode > 31 || PageFaultAttempts > 31) begin : gen_refuse_delay
+    $error("wharf_ub_nic: codes of delays and PageFaultAttempts must be at most 31, NotReadyAttempts at most 7");
+  end
 
   // ================================================================ From the doorbell to jobs
 
   // A request that no packet can carry never enters a queue.
-  logic end_valid, unexpected;  // A transaction is over; a response belongs to none.
+  logic end_valid, end_ordered, end_fetches, unexpected;  // A transaction is over; a response belongs to none.
   logic is_request, table_ready, table_refused;
   always_comb begin
     unique case (doorbell_i.operation)
-      wharf_pkg::OperationWrite: is_request = !doorbell_i.is_inline || doorbell_i.length <= 32'd16;
+      wharf_pkg::OperationSend, wharf_pkg::OperationSendImmediate, wharf_pkg::OperationWrite,
+      wharf_pkg::OperationWriteImmediate: is_request = !doorbell_i.is_inline || doorbell_i.length <= 32'd16;
       wharf_pkg::OperationRead:  is_request = !doorbell_i.is_inline;
       // Atomics; others are none.
       default: is_request = doorbell_i.operation >= wharf_pkg::OperationCompareSwap && !doorbell_i.is_inline &&
@@ -92,8 +110,11 @@ module wharf_ub_nic #(
   wharf_jetty_table #(.Jetties(Jetties), .Depth(QueueDepth), .RequestW(RequestW)) jetty_table (
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i, .open_value_i,
     .doorbell_valid_i(doorbell_valid_i && is_request), .doorbell_ready_o(table_ready), .doorbell_jetty_i,
-    .doorbell_request_i(doorbell_i), .doorbell_refused_o(table_refused),
-    .request_valid_o(turn_valid), .request_ready_i(turn_ready), .request_jetty_o(turn_jetty), .request_o(turn)
+    .doorbell_request_i(doorbell_i), .doorbell_order_i(doorbell_i.order), .doorbell_fence_i(doorbell_i.fence),
+    .doorbell_fetches_i(doorbell_i.operation >= wharf_pkg::OperationRead), .doorbell_refused_o(table_refused),
+    .request_valid_o(turn_valid), .request_ready_i(turn_ready), .request_jetty_o(turn_jetty), .request_o(turn),
+    .done_valid_i(end_valid), .done_jetty_i(heard.requester_id[JettyW-1:0]), .done_ordered_i(end_ordered),
+    .done_fetches_i(end_fetches)
   );
 
   // The peer must have room for all its responses at any time. Else requests that it cannot take would stand, in both
@@ -108,54 +129,53 @@ module wharf_ub_nic #(
     .give_valid_i(end_valid || unexpected), .give_count_i(CreditW'(1)), .error_o(credit_error), .credits_o(credits_left)
   );
 
-  logic                        begin_ready, find_valid, found_valid, found_known, jobs_ready;
+  logic                        begin_ready, find_valid, found_valid, found_known, jobs_ready, again_valid;
   logic [15:0]                 tassn;
-  wharf_pkg::nic_transaction_t begun, found;
+  logic [EntryW-1:0]           found, again_entry;
   wharf_pkg::ub_headers_t      heard;
-  assign begun         = {request.operation, request.length, request.local_address, request.tag};
   assign request_ready = begin_ready && jobs_ready;
   wharf_transaction_table #(.Jetties(Jetties), .Depth(QueueDepth), .EntryW(EntryW)) transaction_table (
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i,
     .begin_valid_i(request_valid && jobs_ready), .begin_ready_o(begin_ready), .begin_jetty_i(request_jetty),
-    .begin_entry_i(begun), .begin_number_o(tassn),
+    .begin_entry_i({5'd0, request}), .begin_number_o(tassn),
     .find_valid_i(find_valid), .find_jetty_i(heard.requester_id), .find_number_i(heard.tassn),
-    .found_valid_o(found_valid), .found_known_o(found_known), .found_entry_o(found), .end_valid_i(end_valid)
+    .found_valid_o(found_valid), .found_known_o(found_known), .found_entry_o(found), .end_valid_i(end_valid),
+    .again_valid_i(again_valid), .again_entry_i(again_entry)
   );
 
-  // Data of an inline Write ends where its length says.
-  logic [127:0] inline_data;
-  always_comb begin
-    for (int unsigned i = 0; i < 16; i++)
-      inline_data[127-8*i -: 8] = request.data[127-8*i -: 8] & {8{!request.is_inline || 5'(i) < request.length[4:0]}};
-  end
-  wharf_pkg::ub_job_t request_job, response_job, queued_job, job;
-  always_comb begin
-    request_job                = '0;
-    request_job.kind           = wharf_pkg::UbRequest;
-    request_job.requester_id   = 20'(request_jetty);
-    request_job.tassn          = tassn;
-    request_job.remote_address = request.remote_address;
-    request_job.token_id       = request.token_id;
-    request_job.token_value    = request.token_value;
-    request_job.length         = request.length;
-    request_job.address        = request.local_address;
-    request_job.data           = inline_data;
-    request_job.is_inline      = request.is_inline;
-    request_job.opcode         = {4'd0, request.operation};
-    request_job.has_data       = request.operation == wharf_pkg::OperationWrite;
-  end
+  // Requests that the peer could not take yet. Each has its credit, so there is room for all.
+  logic                    retry_valid, retry_ready, retry_room;
+  logic [4:0]              again_code;
+  logic [19:0]             retry_jetty;
+  logic [15:0]             retry_tassn;
+  wharf_pkg::nic_request_t retry;
+  wharf_retry_queue #(.Depth(Responses), .EntryW(RequestW + 36), .Unit(DelayUnit)) retry_queue (
+    .clk_i, .rst_i,
+    .in_valid_i(again_valid), .in_ready_o(retry_room), .in_code_i(again_code),
+    .in_entry_i({heard.requester_id, heard.tassn, again_entry[RequestW-1:0]}),
+    .out_valid_o(retry_valid), .out_ready_i(retry_ready), .out_entry_o({retry_jetty, retry_tassn, retry})
+  );
 
-  logic response_valid, response_room, queued_valid, queued_ready, job_valid, job_ready, job_source;
+  wharf_pkg::ub_job_t request_job, retry_job, response_job, queued_job, job;
+  wharf_ub_request_job fresh_request (
+    .request_i(request), .jetty_i(20'(request_jetty)), .tassn_i(tassn), .retry_i(1'b0), .job_o(request_job)
+  );
+  wharf_ub_request_job retried_request (
+    .request_i(retry), .jetty_i(retry_jetty), .tassn_i(retry_tassn), .retry_i(1'b1), .job_o(retry_job)
+  );
+
+  logic response_valid, response_room, queued_valid, queued_ready, job_valid, job_ready;
+  logic [1:0] job_source;
   logic [$clog2(Responses):0] responses;
   wharf_fifo #(.Width(JobW), .Depth(Responses)) response_queue (
     .clk_i, .rst_i,
     .in_valid_i(response_valid), .in_ready_o(response_room), .in_data_i(response_job),
     .out_valid_o(queued_valid), .out_ready_i(queued_ready), .out_data_o(queued_job), .level_o(responses)
   );
-  wharf_merge #(.Width(JobW), .Ports(2)) jobs (
+  wharf_merge #(.Width(JobW), .Ports(3)) jobs (
     .clk_i, .rst_i,
-    .in_valid_i({queued_valid, request_valid && begin_ready}), .in_ready_o({queued_ready, jobs_ready}),
-    .in_data_i({queued_job, request_job}),
+    .in_valid_i({retry_valid, queued_valid, request_valid && begin_ready}),
+    .in_ready_o({retry_ready, queued_ready, jobs_ready}), .in_data_i({retry_job, queued_job, request_job}),
     .out_valid_o(job_valid), .out_ready_i(job_ready), .out_data_o(job), .out_port_o(job_source)
   );
 
@@ -282,7 +302,13 @@ module wharf_ub_nic #(
   logic [63:0] write_address;
   wharf_pkg::memory_request_t line, store_line, report_line, fetch;
   wharf_pkg::nic_completion_t completion;
-  wharf_ub_receiver #(.LengthW(LengthW)) receiver (
+  logic       wants_receive, receive_checks, receive_valid, not_ready;
+  logic [1:0] receive_result;
+  wharf_pkg::nic_receive_t receive;
+  wharf_ub_receiver #(
+    .LengthW(LengthW), .NotReadyCode(NotReadyCode), .NotReadyAttempts(NotReadyAttempts), .PageFaultCode(PageFaultCode),
+    .PageFaultAttempts(PageFaultAttempts)
+  ) receiver (
     .clk_i, .rst_i, .route_i,
     .read_valid_i(read_valid), .read_ready_o(read_ready), .read_drop_i(read_drop), .read_headers_i(heard),
     .read_start_i(read_start), .read_length_i(read_length),
@@ -293,7 +319,10 @@ module wharf_ub_nic #(
     .due_tpmsn_o(due_tpmsn),
     .ask_valid_o(asks), .ask_right_o(asked_right), .answer_valid_i(granted_valid), .answer_i(granted),
     .find_valid_o(find_valid), .found_valid_i(found_valid), .found_known_i(found_known), .found_i(found),
-    .end_valid_o(end_valid),
+    .end_valid_o(end_valid), .end_ordered_o(end_ordered), .end_fetches_o(end_fetches),
+    .again_valid_o(again_valid), .again_code_o(again_code), .again_entry_o(again_entry),
+    .want_valid_o(wants_receive), .want_checks_o(receive_checks), .taken_valid_i(receive_valid),
+    .taken_result_i(receive_result), .taken_i(receive),
     .write_valid_o(write_valid), .write_ready_i(write_ready), .write_address_o(write_address),
     .write_swaps_o(write_swaps), .written_i(written),
     .line_valid_o(line_valid), .line_ready_i(line_ready), .line_o(line),
@@ -301,7 +330,14 @@ module wharf_ub_nic #(
     .job_valid_o(response_valid), .job_room_i(response_room), .job_o(response_job),
     .completion_valid_o(completion_valid), .completion_ready_i(completion_ready), .completion_o(completion),
     .malformed_o(malformed), .unknown_o(unknown), .duplicate_o(duplicate), .ahead_o(ahead), .deferred_o(deferred),
-    .refused_o(refused), .unexpected_o(unexpected)
+    .refused_o(refused), .not_ready_o(not_ready), .unexpected_o(unexpected)
+  );
+  wharf_receive_table #(.Jetties(Jetties), .Depth(ReceiveDepth), .EntryW(wharf_pkg::NicReceiveW)) receive_table (
+    .clk_i, .rst_i, .open_valid_i, .open_jetty_i, .open_value_i, .open_token_i,
+    .post_valid_i, .post_ready_o, .post_jetty_i, .post_entry_i(post_i), .post_refused_o,
+    .take_valid_i(wants_receive), .take_jetty_i(heard.target_id), .take_checks_i(receive_checks),
+    .take_token_i(heard.token_value),
+    .taken_valid_o(receive_valid), .taken_result_o(receive_result), .taken_entry_o(receive)
   );
   wharf_segment_table #(.Segments(Segments)) segment_table (
     .clk_i, .rst_i, .set_valid_i(segment_valid_i), .set_index_i(segment_index_i), .set_segment_i(segment_i),
@@ -359,7 +395,7 @@ module wharf_ub_nic #(
   localparam int unsigned Counters = wharf_pkg::NicCounterCount;
   logic [Counters-1:0] events;
   assign events = {doorbell_refused_o, foreign, no_room, malformed, unknown, duplicate, ahead, deferred, ack_refused,
-                   refused, unexpected, back, completion_lost};
+                   refused, unexpected, back, completion_lost, post_refused_o, not_ready, again_valid};
   for (genvar i = 0; i < Counters; i++) begin : gen_count
     logic [31:0] count_q;
     assign counters_o[32*i +: 32] = count_q;
@@ -374,6 +410,6 @@ module wharf_ub_nic #(
   end
   assign stages_o = {tx_valid_o, kept_valid, frame_valid, made_valid, job_valid, request_valid};
   logic unused;
-  assign unused = &{1'b0, credit_error, credits_left, responses, job_source, data_bytes, data_last, read_pad, timer_runs, attempts, got_bytes,
-                    got_last, memory_source, heard};
+  assign unused = &{1'b0, credit_error, credits_left, responses, job_source, retry_room, data_bytes, data_last, read_pad,
+                    timer_runs, attempts, got_bytes, got_last, memory_source, heard};
 endmodule

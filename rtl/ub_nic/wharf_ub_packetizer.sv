@@ -73,6 +73,8 @@ module wharf_ub_packetizer #(
     .out_valid_o(ask_valid_o), .out_ready_i(ask_ready_i), .out_data_o({ask_address_o, ask_length_o}), .level_o(asks)
   );
 
+  logic has_immediate;
+  assign has_immediate = job_i.opcode == wharf_pkg::TaSendImmediate || job_i.opcode == wharf_pkg::TaWriteImmediate;
   always_comb begin
     send_headers_o                     = '0;
     send_headers_o.last                = is_last;
@@ -97,7 +99,11 @@ module wharf_ub_packetizer #(
       send_headers_o.token_id      = job_i.token_id;
       send_headers_o.length        = job_i.has_data ? 32'(chunk) : job_i.length;
       send_headers_o.token_value   = job_i.token_value;
-      send_headers_o.block         = {job_i.data, 128'd0};
+      send_headers_o.order         = {1'b0, job_i.order};
+      send_headers_o.retry         = job_i.retry;
+      send_headers_o.target_type   = 2'd1;  // A jetty.
+      send_headers_o.target_id     = job_i.target;
+      send_headers_o.block         = has_immediate ? {job_i.immediate, 192'd0} : {job_i.data, 128'd0};
     end
   end
 

@@ -2,7 +2,11 @@
 // What becomes of each packet: the receiving side of the channel (Go-Back-N), the responder, and the initiator's
 // responses. One packet at a time. Source: UB-Base 2.0.1, 6.4 and 7.3. Description: README.md.
 module wharf_ub_receiver #(
-  parameter int unsigned LengthW = 11  // Bits of the length of a packet.
+  parameter int unsigned LengthW = 11,           // Bits of the length of a packet.
+  parameter int unsigned NotReadyCode = 12,      // The delay that a peer is asked for when there is no receive.
+  parameter int unsigned NotReadyAttempts = 7,   // How often a request is asked again when the peer has none; 7: for ever.
+  parameter int unsigned PageFaultCode = 5,      // The delay and how often, when a page was missing there.
+  parameter int unsigned PageFaultAttempts = 16
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
@@ -43,8 +47,19 @@ module wharf_ub_receiver #(
   output logic                        find_valid_o,
   input  logic                        found_valid_i,
   input  logic                        found_known_i,
-  input  wharf_pkg::nic_transaction_t found_i,
+  input  logic [wharf_pkg::NicTransactionW-1:0] found_i,   // How often it was asked again, and the request.
   output logic                        end_valid_o,
+  output logic                        end_ordered_o,     // What is over had an order tag,
+  output logic                        end_fetches_o,     // or was a Read or an atomic.
+  output logic                        again_valid_o,     // It is to be asked again after a delay.
+  output logic [4:0]                  again_code_o,
+  output logic [wharf_pkg::NicTransactionW-1:0] again_entry_o,
+  // The receive table, one cycle away.
+  output logic                        want_valid_o,
+  output logic                        want_checks_o,     // The token of the jetty counts.
+  input  logic                        taken_valid_i,
+  input  logic [1:0]                  taken_result_i,
+  input  wharf_pkg::nic_receive_t     taken_i,
 
   // To the memory writer, which gets the data of the packet.
   output logic                        write_valid_o,
@@ -74,6 +89,7 @@ module wharf_ub_receiver #(
   output logic                        ahead_o,
   output logic                        deferred_o,
   output logic                        refused_o,
+  output logic                        not_ready_o,
   output logic                        unexpected_o
 );
   localparam logic [3:0] Idle        = 4'd0;
@@ -86,8 +102,12 @@ module wharf_ub_receiver #(
   localparam logic [3:0] AtomicWrite = 4'd7;   // and written.
   localparam logic [3:0] Reply       = 4'd8;   // The response is made.
   localparam logic [3:0] Complete    = 4'd9;   // The request of this side is over.
-  localparam logic [3:0] AtomicEnd   = 4'd11;  // Memory takes it.
   localparam logic [3:0] Leave       = 4'd10;  // The frame is done with, its data not wanted.
+  localparam logic [3:0] AtomicEnd   = 4'd11;  // Memory takes it.
+  localparam logic [3:0] Want        = 4'd12;  // The receive table looks.
+  localparam logic [3:0] Judge       = 4'd13;  // A Send: whether its data fits.
+  localparam logic [3:0] Notice      = 4'd14;  // The receive is over.
+  localparam logic [3:0] Again       = 4'd15;  // The request of this side waits, and is asked again.
   logic [3:0] state_q;
 
   // ---------------------------------------------------------------- What the packet is
@@ -119,25 +139,52 @@ module wharf_ub_receiver #(
   assign ack_back_o   = is_nak;
 
   // ---------------------------------------------------------------- Requests
-  logic       is_write, is_read, is_atomic;
-  assign is_write  = h.opcode == wharf_pkg::TaWrite;
+  logic       is_send, is_word, is_write, is_read, is_atomic;
+  assign is_send   = h.opcode == wharf_pkg::TaSend || h.opcode == wharf_pkg::TaSendImmediate;
+  assign is_word   = h.opcode == wharf_pkg::TaWriteImmediate;
+  assign is_write  = h.opcode == wharf_pkg::TaWrite || is_word;
   assign is_read   = h.opcode == wharf_pkg::TaRead;
   assign is_atomic = h.opcode >= {4'd0, wharf_pkg::OperationCompareSwap} && h.opcode[7:4] == '0;
-  assign ask_valid_o = takes && is_request;
+  assign ask_valid_o = takes && is_request && !is_send;
   assign ask_right_o = is_write ? wharf_pkg::RightWrite : (is_read ? wharf_pkg::RightRead : wharf_pkg::RightAtomic);
+
+  // A message is a request with all its packets. All of them say the same of it.
+  logic        inside_q, is_other;
+  logic [7:0]  opcode_q;
+  logic [15:0] tassn_q;
+  logic [19:0] requester_q;
+  assign is_other = inside_q && (h.opcode != opcode_q || h.tassn != tassn_q || h.requester_id != requester_q);
 
   // What is wrong with this packet; the first mistake of a message counts.
   logic       failed_q;
+  logic [2:0] failed_status_q;
   logic [4:0] failed_info_q, info;
   always_comb begin
     info = wharf_pkg::InfoNone;
-    if (!is_write && !is_read && !is_atomic) info = wharf_pkg::InfoUnsupportedOpcode;
+    if (is_other || (!is_write && !is_read && !is_atomic)) info = wharf_pkg::InfoUnsupportedOpcode;
+    else if (h.poison) info = wharf_pkg::InfoPoison;
     else if (answer_i != wharf_pkg::GrantGranted) info = wharf_pkg::InfoAccess;
     else if (is_atomic && h.address[2:0] != '0) info = wharf_pkg::InfoAccess;
     else if (is_write && h.length != 32'(read_length_i)) info = wharf_pkg::InfoLength;
     else if (is_atomic && h.length != 32'd8) info = wharf_pkg::InfoLength;
+    else if (is_read && (read_length_i != '0 || h.length > 32'd65536)) info = wharf_pkg::InfoLength;
     else if (!is_write && !h.last) info = wharf_pkg::InfoLength;
   end
+
+  // The receive of a message: of a Send with its first packet, of a Write with immediate when the data is there.
+  wharf_pkg::nic_receive_t receive_q;
+  logic        has_receive_q;
+  logic [4:0]  send_info;
+  logic [31:0] offset_q, after;  // Bytes of a Send before this packet, and with it.
+  assign after        = offset_q + 32'(read_length_i);
+  assign send_info    = is_other ? wharf_pkg::InfoUnsupportedOpcode :
+                        (h.poison ? wharf_pkg::InfoPoison :
+                         (after > receive_q.capacity ? wharf_pkg::InfoLength : wharf_pkg::InfoNone));
+  // Asked once: in the first cycle of the state.
+  logic        asked_q;
+  assign want_valid_o  = state_q == Want && !asked_q;
+  assign want_checks_o = is_send;
+  assign not_ready_o   = state_q == Want && taken_valid_i && taken_result_i == wharf_pkg::TakenNone;
 
   // Operands are big-endian on the wire, little-endian in memory. What changes nothing is not written.
   logic [63:0] old_bytes, old, old_q, new_bytes, new_value;
@@ -170,7 +217,7 @@ module wharf_ub_receiver #(
     job_o.address      = h.address;
     job_o.data         = {old_q, 64'd0};
     if (failed_q) begin
-      job_o.status = wharf_pkg::StatusError;
+      job_o.status = failed_status_q;
       job_o.info   = failed_info_q;
     end else if (is_read) begin
       job_o.opcode   = wharf_pkg::TaReadResponse;
@@ -185,49 +232,76 @@ module wharf_ub_receiver #(
   end
 
   // ---------------------------------------------------------------- Responses
-  wharf_pkg::nic_transaction_t found_q;
+  wharf_pkg::nic_request_t found, found_q;
+  logic [4:0]  attempts, attempts_q;
   logic [31:0] got_q, got;     // Bytes of the message that have come.
   logic [7:0]  outcome_q, outcome;
-  logic        wants, answers, is_over;
+  logic        wants, answers, is_over, fetches, repeats;
+  assign {attempts, found} = found_i;
   assign find_valid_o = takes && !is_request;
   assign got          = got_q + 32'(read_length_i);
+  assign fetches      = found.operation >= wharf_pkg::OperationRead;
+  // The peer could not, this time.
+  assign repeats = h.last && outcome_q == wharf_pkg::CompletionSuccess && got_q == '0 &&
+                   ((h.status == wharf_pkg::StatusNotReady && (NotReadyAttempts == 7 || 32'(attempts) < NotReadyAttempts)) ||
+                    (h.status == wharf_pkg::StatusPageFault && 32'(attempts) < PageFaultAttempts));
+  assign again_valid_o = state_q == Again;
+  assign again_code_o  = h.status == wharf_pkg::StatusNotReady ? h.info : 5'(PageFaultCode);
+  assign again_entry_o = {attempts_q == '1 ? attempts_q : attempts_q + 5'd1, found_q};
   always_comb begin
-    unique case (found_i.operation)
-      wharf_pkg::OperationRead:  answers = h.opcode == wharf_pkg::TaReadResponse;
-      wharf_pkg::OperationWrite: answers = h.opcode == wharf_pkg::TaAcknowledge && h.last;
-      default:                   answers = h.opcode == wharf_pkg::TaAtomicResponse && h.last;
-    endcase
+    if (found.operation == wharf_pkg::OperationRead) answers = h.opcode == wharf_pkg::TaReadResponse;
+    else if (fetches) answers = h.opcode == wharf_pkg::TaAtomicResponse && h.last;
+    else answers = h.opcode == wharf_pkg::TaAcknowledge && h.last;
     outcome = outcome_q;
     if (outcome_q == wharf_pkg::CompletionSuccess) begin
-      if (h.status != wharf_pkg::StatusSuccess) begin
+      if (h.status == wharf_pkg::StatusNotReady) outcome = wharf_pkg::CompletionNotReady;
+      else if (h.status == wharf_pkg::StatusPageFault) outcome = wharf_pkg::CompletionRemoteAccess;
+      else if (h.status != wharf_pkg::StatusSuccess) begin
         unique case (h.info)
           wharf_pkg::InfoUnsupportedOpcode: outcome = wharf_pkg::CompletionUnsupported;
           wharf_pkg::InfoAccess:            outcome = wharf_pkg::CompletionRemoteAccess;
+          wharf_pkg::InfoPoison:            outcome = wharf_pkg::CompletionRemotePoison;
           default:                          outcome = wharf_pkg::CompletionRemoteError;
         endcase
-      end else if (!answers) outcome = wharf_pkg::CompletionRemoteError;
-      else if (found_i.operation != wharf_pkg::OperationWrite &&
-               (got > found_i.length || (h.last && got != found_i.length)))
+      end else if (h.poison) outcome = wharf_pkg::CompletionRemotePoison;
+      else if (!answers) outcome = wharf_pkg::CompletionRemoteError;
+      else if (fetches && (got > found.length || (h.last && got != found.length)))
         outcome = wharf_pkg::CompletionResponseLength;
     end
   end
   assign wants = outcome == wharf_pkg::CompletionSuccess && read_length_i != '0;
-  assign is_over = state_q == Complete && completion_ready_i;
-  assign completion_valid_o = state_q == Complete;
+  assign is_over            = state_q == Complete && completion_ready_i;
+  assign completion_valid_o = state_q == Complete || state_q == Notice;
   always_comb begin
+    completion_o           = '0;
     completion_o.tag       = found_q.tag;
     completion_o.jetty     = h.requester_id;
     completion_o.status    = outcome_q;
     completion_o.operation = found_q.operation;
     completion_o.length    = outcome_q == wharf_pkg::CompletionSuccess ? found_q.length : '0;
+    if (state_q == Notice) begin
+      completion_o.tag           = receive_q.tag;
+      completion_o.jetty         = h.target_id;
+      completion_o.status        = !failed_q ? wharf_pkg::CompletionSuccess :
+                                   (failed_info_q == wharf_pkg::InfoLength ? wharf_pkg::CompletionLocalLength
+                                                                           : wharf_pkg::CompletionLocalAccess);
+      completion_o.operation     = h.opcode[3:0];
+      completion_o.length        = after;
+      completion_o.is_receive    = 1'b1;
+      completion_o.has_immediate = h.opcode != wharf_pkg::TaSend;
+      completion_o.immediate     = completion_o.has_immediate ? h.block[255:192] : '0;
+      completion_o.remote_jetty  = h.requester_id;
+    end
   end
-  assign end_valid_o  = is_over;
+  assign end_ordered_o = found_q.order == wharf_pkg::OrderRelaxed || found_q.order == wharf_pkg::OrderStrong;
+  assign end_fetches_o = found_q.operation >= wharf_pkg::OperationRead;
+  assign end_valid_o   = is_over;
   assign unexpected_o = state_q == Find && found_valid_i && !found_known_i && h.last;
   assign refused_o    = state_q == Reply && failed_q;
 
   // ---------------------------------------------------------------- Memory and frame
   assign write_valid_o   = state_q == Place && take_ready_i;
-  assign write_address_o = is_request ? h.address : found_q.local_address + 64'(got_q);
+  assign write_address_o = is_request ? (is_send ? receive_q.address + 64'(offset_q) : h.address) : found_q.local_address + 64'(got_q);
   assign write_swaps_o   = !is_request && found_q.operation >= wharf_pkg::OperationCompareSwap;
   assign take_start_o    = read_start_i;
   assign take_length_o   = read_length_i;
@@ -247,21 +321,34 @@ module wharf_ub_receiver #(
       state_q <= Idle;
     end else begin
       unique case (state_q)
-        Idle: if (takes) state_q <= is_request ? Check : Find;
+        Idle: if (takes) state_q <= !is_request ? Find :
+                                    (!is_send ? Check : (has_receive_q || failed_q ? Judge : Want));
               else if (drops) state_q <= Leave;
         Check: if (answer_valid_i) begin
-          if (failed_q || info != wharf_pkg::InfoNone) state_q <= h.last ? Reply : Leave;
-          else if (is_write) state_q <= read_length_i != '0 ? Place : (h.last ? Reply : Leave);
+          if (failed_q || info != wharf_pkg::InfoNone) state_q <= !h.last ? Leave : (has_receive_q ? Notice : Reply);
+          else if (is_write) state_q <= read_length_i != '0 ? Place : (!h.last ? Leave : (is_word ? Want : Reply));
           else if (is_read) state_q <= Reply;
           else state_q <= AtomicRead;
         end
         Find: if (found_valid_i) begin
           if (!found_known_i) state_q <= Leave;
+          else if (repeats) state_q <= Again;
           else if (wants) state_q <= Place;
           else state_q <= h.last ? Complete : Leave;
         end
         Place: if (take_ready_i && write_ready_i) state_q <= Writing;
-        Writing: if (written_i) state_q <= !h.last ? Idle : (is_request ? Reply : Complete);
+        Writing: if (written_i) state_q <= !h.last ? Idle :
+                                           (!is_request ? Complete : (is_send ? Notice : (is_word ? Want : Reply)));
+        Want: if (taken_valid_i) begin
+          if (is_send) state_q <= Judge;
+          else state_q <= taken_result_i == wharf_pkg::TakenEntry ? Notice : Reply;
+        end
+        Judge: begin
+          if (!failed_q && send_info == wharf_pkg::InfoNone && read_length_i != '0) state_q <= Place;
+          else state_q <= !h.last ? Leave : (has_receive_q ? Notice : Reply);
+        end
+        Notice: if (completion_ready_i) state_q <= Reply;
+        Again: state_q <= Leave;
         AtomicRead: if (line_ready_i) state_q <= AtomicWait;
         AtomicWait: if (line_answer_valid_i) state_q <= AtomicWrite;
         AtomicWrite: if (!changes) state_q <= Reply;
@@ -285,6 +372,10 @@ module wharf_ub_receiver #(
       nak_due_q  <= 1'b0;
       nak_sent_q <= 1'b0;
       failed_q   <= 1'b0;
+      inside_q   <= 1'b0;
+      has_receive_q <= 1'b0;
+      offset_q   <= '0;
+      asked_q    <= 1'b0;
       got_q      <= '0;
       outcome_q  <= wharf_pkg::CompletionSuccess;
       taken_q    <= 1'b0;
@@ -306,26 +397,59 @@ module wharf_ub_receiver #(
         ack_due_q  <= 1'b1;
         nak_due_q  <= 1'b0;
         nak_sent_q <= 1'b0;
-        if (h.last) begin
-          failed_q  <= 1'b0;
-          got_q     <= '0;
-          outcome_q <= wharf_pkg::CompletionSuccess;
-        end else if (!is_request) begin
-          got_q <= got;
+        // Packets of responses may come between those of a request.
+        if (is_request) begin
+          inside_q <= !h.last;
+          offset_q <= h.last ? '0 : after;
+          if (h.last) begin
+            failed_q      <= 1'b0;
+            has_receive_q <= 1'b0;
+          end
+        end else begin
+          got_q <= h.last ? '0 : got;
+          if (h.last) outcome_q <= wharf_pkg::CompletionSuccess;
         end
       end
+      asked_q <= state_q == Want;
       if (state_q == Check && answer_valid_i && info != wharf_pkg::InfoNone) failed_q <= 1'b1;
+      if (state_q == Want && taken_valid_i) begin
+        if (taken_result_i == wharf_pkg::TakenEntry) has_receive_q <= 1'b1;
+        else failed_q <= 1'b1;
+      end
+      if (state_q == Judge && send_info != wharf_pkg::InfoNone) failed_q <= 1'b1;
       if (state_q == Find && found_valid_i && found_known_i) outcome_q <= outcome;
     end
   end
   always_ff @(posedge clk_i) begin
     if (state_q == Idle) placed_q <= 1'b0;
     else if (state_q == Place) placed_q <= 1'b1;
-    if (state_q == Check && answer_valid_i && !failed_q) failed_info_q <= info;
-    if (state_q == Find && found_valid_i) found_q <= found_i;
+    if (takes && is_request && !inside_q) begin
+      opcode_q    <= h.opcode;
+      tassn_q     <= h.tassn;
+      requester_q <= h.requester_id;
+    end
+    if (!failed_q) begin
+      if (state_q == Check && answer_valid_i) begin
+        failed_status_q <= wharf_pkg::StatusError;
+        failed_info_q   <= info;
+      end
+      if (state_q == Want && taken_valid_i) begin
+        unique case (taken_result_i)
+          wharf_pkg::TakenNoJetty:    {failed_status_q, failed_info_q} <= {wharf_pkg::StatusError, wharf_pkg::InfoJettyState};
+          wharf_pkg::TakenWrongToken: {failed_status_q, failed_info_q} <= {wharf_pkg::StatusError, wharf_pkg::InfoAccess};
+          default:                    {failed_status_q, failed_info_q} <= {wharf_pkg::StatusNotReady, 5'(NotReadyCode)};
+        endcase
+      end
+      if (state_q == Judge) begin
+        failed_status_q <= wharf_pkg::StatusError;
+        failed_info_q   <= send_info;
+      end
+    end
+    if (state_q == Want && taken_valid_i) receive_q <= taken_i;
+    if (state_q == Find && found_valid_i) {attempts_q, found_q} <= found_i;
     if (line_answer_valid_i) old_q <= old;
     if (looks && is_data) due_tpmsn_o <= h.tpmsn;
   end
   logic unused;
-  assign unused = &{1'b0, h, route_i};
+  assign unused = &{1'b0, h, route_i, found};
 endmodule
