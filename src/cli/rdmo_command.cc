@@ -58,7 +58,9 @@ class RdmoCommand : public Command {
     worker_.add_option("--layout", layout_, "Published layout: shipped, or guide with its 16-bit keys")
         .type_name("NAME")
         .one_of({"shipped", "guide"});
-    worker_.add_option("--transports", transports_, "UCX transports; tcp,posix,sysv,cma,self by default")
+    worker_
+        .add_option("--transports", transports_,
+                    "UCX transports; tcp,self by default. Add posix for initiators that you trust")
         .type_name("LIST");
     worker_.add_flag("--once", once_, "End when the last target has left");
 
@@ -69,8 +71,8 @@ class RdmoCommand : public Command {
         .type_name("ADDRESS");
     target_.add_option("--size", size_, "Memory to grant, 1MiB by default").type_name("SIZE");
     target_.add_option("--id", id_, "Its id at the worker, 0 by default").type_name("N");
-    target_.add_option("--transports", transports_, "UCX transports; tcp,posix,sysv,cma,self by default")
-        .type_name("LIST");
+    target_.add_option("--transports", transports_, "UCX transports; tcp,self by default").type_name("LIST");
+    target_.add_flag("--unshared", unshared_, "Do not share the memory with a worker of this machine");
 
     call_ = app.add_nested("call", "Do one operation: append TEXT, flush, or scatter TEXT");
     call_.add_option("operation", operation_, "append, flush or scatter")
@@ -86,8 +88,7 @@ class RdmoCommand : public Command {
     expected_option_ =
         call_.add_option("--expect", expected_, "append: only if the log has so many bytes").type_name("N");
     call_.add_option("--at", at_, "scatter: offset in the target's memory, 8 by default").type_name("N");
-    call_.add_option("--transports", client_transports_, "UCX transports; tcp,self by default")
-        .type_name("LIST");
+    call_.add_option("--transports", transports_, "UCX transports; tcp,self by default").type_name("LIST");
 
     bench_ = app.add_nested("bench", "Measure appends beside bare messages and the two-step, in one run");
     bench_.add_option("--size", size_, "Bytes of a record, 64B by default").type_name("SIZE");
@@ -98,8 +99,9 @@ class RdmoCommand : public Command {
         .range(1, 1000);
     bench_.add_option("--duration", duration_, "Of each kind in each round, 500ms by default")
         .type_name("TIME");
-    bench_.add_option("--transports", client_transports_, "UCX transports of the client; tcp,self by default")
-        .type_name("LIST");
+    bench_.add_option("--transports", transports_, "UCX transports; tcp,self by default").type_name("LIST");
+    bench_.add_flag("--unshared", unshared_,
+                    "The target's memory is not shared with the worker: UCX carries it");
     workload_option_ =
         bench_.add_option("--workload", workload_, "Instead: run a use of the worker and check all it leaves")
             .type_name("USE")
@@ -166,6 +168,13 @@ class RdmoCommand : public Command {
     const rdmo::WorkerCounters& counters = (*process)->counters();
     console.remark(fmt::format("{} records in {} appends, {} flushes, {} scatters", counters.records,
                                counters.appends, counters.flushes, counters.scatters));
+    const live::ProcessRefusals& refused = (*process)->refusals();
+    if (refused.addresses + refused.keys + refused.memories + refused.floods + refused.unread > 0)
+      console.remark(
+          fmt::format("refused: {} addresses, {} keys, {} shared memories; cut off: {} that flooded, {} "
+                      "that read no answers",
+                      refused.addresses.load(), refused.keys.load(), refused.memories.load(),
+                      refused.floods.load(), refused.unread.load()));
     return interrupt_requested() ? ExitCode::kInterrupted : ExitCode::kDone;
   }
 
@@ -181,6 +190,7 @@ class RdmoCommand : public Command {
     config.transports = transports_;
     config.client = id_;
     config.bytes = size->count;
+    config.shared = !unshared_;
     auto target = live::RdmoTarget::create(config);
     if (!target) return target.error();
     auto listener = live::StreamListener::listen(*listen);
@@ -220,7 +230,7 @@ class RdmoCommand : public Command {
     auto to = live::parse_stream_address(to_, live::kRdmoTargetPort);
     if (!to) return input_error("--to: " + to.error().message);
     live::RdmoInitiatorConfig config;
-    config.transports = client_transports_;
+    config.transports = transports_;
     config.initiator.form = form_ == "published" ? rdmo::Form::kPublished : rdmo::Form::kExtended;
     if (expected_option_.given() && config.initiator.form == rdmo::Form::kPublished)
       return input_error("--expect: the published form has no condition, expected --form extended");
@@ -291,7 +301,7 @@ class RdmoCommand : public Command {
     program.rows = std::max(1024U, 4 * program.batch * window_ * clients_);
     config.clients = clients_;
     config.seed = seed_;
-    config.client_transports = client_transports_;
+    config.transports = transports_;
     auto done = live::run_rdmo_workload(config, interrupt_requested());
     if (!done) return done.error();
     const bool whole = done->verdict.holds();
@@ -332,7 +342,8 @@ class RdmoCommand : public Command {
     config.batch = batch_;
     config.rounds = rounds_;
     config.turn = *duration;
-    config.client_transports = client_transports_;
+    config.transports = transports_;
+    config.shared = !unshared_;
     auto rates = live::measure_rdmo(config, interrupt_requested());
     if (!rates) return rates.error();
     report::TextTable table({{"appends"},
@@ -353,11 +364,11 @@ class RdmoCommand : public Command {
     }
     show(console,
          nlohmann::ordered_json{{"bytes", config.bytes},
-                                {"client_transports", client_transports_},
+                                {"transports", transports_},
                                 { "results",
                                   list }},
-         fmt::format("{} B records, client to worker over {}, worker to target in mapped memory\n{}",
-                     config.bytes, client_transports_, table.text()));
+         fmt::format("{} B records, client to worker over {}, worker to target {}\n{}", config.bytes,
+                     transports_, unshared_ ? "by UCX" : "in shared memory", table.text()));
     return ExitCode::kDone;
   }
 #endif
@@ -377,8 +388,7 @@ class RdmoCommand : public Command {
   std::string layout_ = "shipped";
   std::string form_ = "extended";
   std::string duration_ = "500ms";
-  std::string transports_ = "tcp,posix,sysv,cma,self";
-  std::string client_transports_ = "tcp,self";
+  std::string transports_ = "tcp,self";
   std::string workload_;
   std::uint64_t id_ = 0;
   std::uint64_t operations_ = 10000;
@@ -390,6 +400,7 @@ class RdmoCommand : public Command {
   std::uint32_t batch_ = 16;
   std::uint32_t rounds_ = 3;
   bool once_ = false;
+  bool unshared_ = false;
 };
 
 }  // namespace

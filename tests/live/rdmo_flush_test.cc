@@ -90,11 +90,11 @@ void work(Board& board) {
   (*process)->run(board.stop_worker);
 }
 
-void own(Board& board, const std::string& transports) {
+void own(Board& board, bool shared) {
   RdmoTargetConfig config;
   config.worker.port = static_cast<std::uint16_t>(board.worker_port.load());
   config.bytes = 8 * kLarge;
-  config.transports = transports;
+  config.shared = shared;
   auto target = RdmoTarget::create(config);
   auto listener = StreamListener::listen({"127.0.0.1", 0});
   if (!target || !listener) return;
@@ -195,7 +195,7 @@ Seen ask(Board& board, Form form, bool cuts) {
 
 struct Case {
   Form form = Form::kExtended;
-  const char* target_transports = "";
+  bool in_place = true;
 };
 
 class RdmoFlushEnds : public testing::TestWithParam<Case> {
@@ -205,7 +205,7 @@ class RdmoFlushEnds : public testing::TestWithParam<Case> {
       const std::function<void()>& breaks, const std::function<void()>& later = [] {}, bool cuts = false) {
     worker_.emplace(*Child::start([this](int) { work(*board_); }));
     wait_until([this] { return board_->worker_port != 0; });
-    target_.emplace(*Child::start([this](int) { own(*board_, GetParam().target_transports); }));
+    target_.emplace(*Child::start([this](int) { own(*board_, GetParam().in_place); }));
     wait_until([this] { return board_->target_port != 0; });
     Child initiator = *Child::start([&](int report) {
       const Seen seen = ask(*board_, GetParam().form, cuts);
@@ -232,7 +232,7 @@ class RdmoFlushEnds : public testing::TestWithParam<Case> {
     wait_until([this] { return board_->withdrawn.load(); });
   }
   bool published() const { return GetParam().form == Form::kPublished; }
-  bool in_place() const { return std::string(GetParam().target_transports) != "tcp,self"; }
+  bool in_place() const { return GetParam().in_place; }
   /// An initiator that the worker has given up hears nothing more: its own patience ends what it waits for.
   /// A published flush cannot say that something failed, and ends so, too.
   void expect_flush(int status, std::vector<RdmoStatus> answers) const {
@@ -326,12 +326,10 @@ TEST_P(RdmoTimeOut, GivesTheBytesBack) {
   expect_flush(seen.flush, {});
 }
 
-constexpr Case kCases[] = {{Form::kExtended, "tcp,posix,sysv,cma,self"},
-                           {Form::kExtended, "tcp,self"},
-                           {Form::kPublished, "tcp,self"}};
+constexpr Case kCases[] = {{Form::kExtended, true}, {Form::kExtended, false}, {Form::kPublished, false}};
 std::string case_name(const testing::TestParamInfo<Case>& at) {
   return std::string(at.param.form == Form::kPublished ? "Published" : "Extended") +
-         (std::string(at.param.target_transports) == "tcp,self" ? "Remote" : "InPlace");
+         (at.param.in_place ? "InPlace" : "Remote");
 }
 INSTANTIATE_TEST_SUITE_P(Live, RdmoFlushEnds, testing::ValuesIn(kCases), case_name);
 INSTANTIATE_TEST_SUITE_P(Live, RdmoTimeOut, testing::Values(kCases[0], kCases[2]), case_name);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "live/rdmo/memory_offers.h"
 
 namespace wharf::live {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 /// So many events of UCX are taken before the program has its turn again.
 constexpr int kLooksMost = 1000;
 
+Error senseless() { return {ErrorKind::kEnvironment, "the worker's notification makes no sense"}; }
 Error stalled(const char* what) { return {ErrorKind::kStalled, std::string(what) + ": no answer in time"}; }
 
 }  // namespace
@@ -56,40 +58,40 @@ Result<void> RdmoTarget::open() {
   memory.type = wire::RdmoCommandType::kMrRegister;
   memory.address = reinterpret_cast<std::uint64_t>(memory_.data());
   memory.length = memory_.size();
-  memory.rkey = packed_key_;
+  memory.rkey = reached_.key();
+  // Of another machine or user: UCX carries it.
+  const auto offer =
+      config_.shared ? offer_memory(config_.worker.port, sealed_) : input_error("not to be shared");
+  if (offer) {
+    offer_.assign(offer->begin(), offer->end());
+    memory.handle = offer_;
+  }
   auto registered = command(memory);
   if (!registered) return registered.error();
   key_ = registered->value;
+  shared_ = offer.ok();
   return {};
 }
 
 Result<void> RdmoTarget::map_memory() {
-  ucp_mem_map_params_t params{};
-  params.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
-  params.length = config_.bytes;
-  params.flags = UCP_MEM_MAP_ALLOCATE;
-  ucs_status_t status = ucp_mem_map(port_->context(), &params, &handle_);
-  if (status != UCS_OK) return ucx_error("allocating memory", status);
-  ucp_mem_attr_t attributes{};
-  attributes.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;
-  status = ucp_mem_query(handle_, &attributes);
-  if (status != UCS_OK) return ucx_error("asking where memory is", status);
-  memory_ = {static_cast<std::byte*>(attributes.address), config_.bytes};
+  if (config_.shared) {
+    auto sealed = SealedMemory::create(config_.bytes);
+    if (!sealed) return sealed.error();
+    sealed_ = *std::move(sealed);
+  }
+  auto reached =
+      config_.shared ? UcxMemory::map(*port_, sealed_.bytes()) : UcxMemory::allocate(*port_, config_.bytes);
+  if (!reached) return reached.error();
+  reached_ = *std::move(reached);
+  memory_ = reached_.bytes();
   std::memset(memory_.data(), 0, memory_.size());
   reset();
-  void* packed = nullptr;
-  std::size_t length = 0;
-  status = ucp_rkey_pack(port_->context(), handle_, &packed, &length);
-  if (status != UCS_OK) return ucx_error("packing a key", status);
-  const auto* first = static_cast<const std::byte*>(packed);
-  packed_key_.assign(first, first + length);
-  ucp_rkey_buffer_release(packed);
   return {};
 }
 
 RdmoTarget::~RdmoTarget() {
   channel_.close();
-  if (handle_ != nullptr) ucp_mem_unmap(port_->context(), handle_);
+  reached_ = {};
 }
 
 void RdmoTarget::reset() {
@@ -103,39 +105,52 @@ std::uint64_t RdmoTarget::tail() const {
   return tail - reinterpret_cast<std::uint64_t>(memory_.data());
 }
 
-void RdmoTarget::write(wire::RdmoCommand& command) {
+std::uint64_t RdmoTarget::write(wire::RdmoCommand& command) {
   command.context = ++context_;
   std::vector<std::byte> bytes;
   wire::encode(command, bytes);
   channel_.write(bytes);
+  return context_;
+}
+
+Result<bool> RdmoTarget::hear(wire::RdmoNotification& notification) {
+  channel_.progress();
+  if (!channel_.take(answer_)) return false;
+  if (wire::decode(answer_, notification) != wire::RdmoControlError::kNone || notification.context > context_)
+    return senseless();
+  return true;
+}
+
+/// One that nobody waits for here: an initiator that has asked does, or it comes late.
+void RdmoTarget::answered(const wire::RdmoNotification& notification) {
+  const bool created = notification.type == wire::RdmoCommandType::kRqCreate &&
+                       notification.status == wire::DocaError::kSuccess;
+  const auto asked = asked_.find(notification.context);
+  if (asked == asked_.end()) {
+    if (created) forget(notification.value);  // Nobody knows the queue that it made.
+    return;
+  }
+  asked->second = {created ? Admission::State::kIn : Admission::State::kRefused, notification.value};
 }
 
 Result<wire::RdmoNotification> RdmoTarget::command(wire::RdmoCommand command) {
-  write(command);
-  const std::uint64_t context = context_;
-  const auto senseless = [] {
-    return Error{ErrorKind::kEnvironment, "the worker's notification makes no sense"};
-  };
+  const std::uint64_t context = write(command);
   const LiveClock clock;
   for (;;) {
     // The worker may need this process to answer on its endpoint meanwhile.
-    while (!channel_.take(answer_)) {
-      port_->progress();
-      channel_.progress();
+    port_->progress();
+    wire::RdmoNotification notification;
+    const auto heard = hear(notification);
+    if (!heard) return heard.error();
+    if (!*heard) {
       if (!channel_.open())
         return Error{ErrorKind::kEnvironment, "the worker has closed the control channel"};
       if (clock.now() > config_.time_max) return stalled("the worker");
       ::sched_yield();
+      continue;
     }
-    wire::RdmoNotification notification;
-    if (wire::decode(answer_, notification) != wire::RdmoControlError::kNone ||
-        notification.context > context_)
-      return senseless();
     if (notification.context != context) {
-      // Late: nobody waits for it any more, and nobody knows the queue that it made.
-      if (notification.type == wire::RdmoCommandType::kRqCreate &&
-          notification.status == wire::DocaError::kSuccess)
-        forget(notification.value);
+      answered(notification);
       continue;
     }
     if (notification.type != command.type) return senseless();
@@ -178,6 +193,30 @@ bool RdmoTarget::connected() {
   return channel_.open();
 }
 
+MeetingHost::Ticket RdmoTarget::ask_admit(std::span<const std::byte> initiator) {
+  wire::RdmoCommand create;
+  create.type = wire::RdmoCommandType::kRqCreate;
+  create.peer = initiator;
+  const Ticket ticket = write(create);
+  asked_[ticket] = {};
+  return ticket;
+}
+
+MeetingHost::Admission RdmoTarget::admission(Ticket ticket) {
+  const auto asked = asked_.find(ticket);
+  if (asked == asked_.end()) return {Admission::State::kRefused, 0};
+  const Admission now = asked->second;
+  if (now.state != Admission::State::kAsked) asked_.erase(asked);
+  return now;
+}
+
+void RdmoTarget::give_up(Ticket ticket) {
+  const auto asked = asked_.find(ticket);
+  if (asked == asked_.end()) return;
+  if (asked->second.state == Admission::State::kIn) forget(asked->second.queue);
+  asked_.erase(asked);
+}
+
 void RdmoTarget::forget(std::uint64_t queue) {
   wire::RdmoCommand destroy;
   destroy.type = wire::RdmoCommandType::kRqDestroy;
@@ -196,6 +235,13 @@ std::vector<std::byte> RdmoTarget::packed_grant() const {
 Result<void> RdmoTarget::meet(StreamListener& listener) {
   for (StreamChannel channel = listener.accept(); channel.open(); channel = listener.accept())
     meetings_.begin(std::move(channel));
+  wire::RdmoNotification notification;
+  for (;;) {
+    const auto heard = hear(notification);
+    if (!heard) return heard.error();
+    if (!*heard) break;
+    answered(notification);
+  }
   return meetings_.progress();
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,7 +16,9 @@
 #include "engine/rdmo/initiator.h"
 #include "live/rdmo/attentive_clock.h"
 #include "live/rdmo/meetings.h"
+#include "live/rdmo/sealed_memory.h"
 #include "live/rdmo/stream_channel.h"
+#include "live/rdmo/ucx_memory.h"
 #include "live/rdmo/ucx_port.h"
 #include "live/reactor/live_clock.h"
 
@@ -36,14 +39,15 @@ struct RdmoGrant {
 
 struct RdmoTargetConfig {
   StreamAddress worker;
-  std::string transports = "tcp,posix,sysv,cma,self";
+  std::string transports = "tcp,self";
   std::uint64_t client = 0;  ///< Its id; each target of a worker has its own.
+  bool shared = true;        ///< The memory is handed to a worker of this machine, if there is one.
   std::uint64_t bytes = 1U << 20U;
   TimePs time_max = seconds(10);  ///< For each answer of the worker.
 };
 
-/// Owns memory and grants it through the worker. Memory that UCX allocates is shared with a worker on the
-/// same machine, which then writes it without this process; otherwise progress() has to be called often.
+/// Owns memory and grants it through the worker. A worker on the same machine, of the same user, writes it
+/// without this process; otherwise UCX carries it, and progress() has to be called often.
 class RdmoTarget : private MessageTaker, private MeetingHost {
  public:
   static Result<std::unique_ptr<RdmoTarget>> create(const RdmoTargetConfig& config);
@@ -58,8 +62,10 @@ class RdmoTarget : private MessageTaker, private MeetingHost {
   RdmoGrant grant() const {
     return {config_.client, key_, reinterpret_cast<std::uint64_t>(memory_.data()), worker_};
   }
-  /// Lets an initiator in, by its UCX address; gives the number of its queue.
-  Result<std::uint64_t> admit(std::span<const std::byte> initiator) override;
+  /// Whether the worker writes the memory in place.
+  bool shared() const { return shared_; }
+  /// Lets an initiator in, by its UCX address; gives the number of its queue. Waits for the worker.
+  Result<std::uint64_t> admit(std::span<const std::byte> initiator);
   Result<void> dismiss(std::uint64_t queue);
   /// Withdraws the memory: what was appended is written back first.
   Result<void> withdraw();
@@ -69,7 +75,8 @@ class RdmoTarget : private MessageTaker, private MeetingHost {
   void progress() { port_->progress(); }
   /// For those that reach the memory without the worker.
   const std::vector<std::byte>& ucx_address() const { return port_->address(); }
-  const std::vector<std::byte>& packed_key() const { return packed_key_; }
+  const std::vector<std::byte>& packed_key() const { return reached_.key(); }
+  const UcxPort& port() const { return *port_; }
   /// False when the worker has gone.
   bool connected();
 
@@ -77,10 +84,16 @@ class RdmoTarget : private MessageTaker, private MeetingHost {
   explicit RdmoTarget(const RdmoTargetConfig& config) : config_(config), meetings_(*this, config.time_max) {}
   Result<void> open();
   Result<void> map_memory();
-  void write(wire::RdmoCommand& command);
+  std::uint64_t write(wire::RdmoCommand& command);
   Result<wire::RdmoNotification> command(wire::RdmoCommand command);
+  /// The next notification, if one has come. An error: it makes no sense.
+  Result<bool> hear(wire::RdmoNotification& notification);
+  void answered(const wire::RdmoNotification& notification);
   std::span<const std::byte> worker_address() const override { return worker_; }
   std::vector<std::byte> packed_grant() const override;
+  Ticket ask_admit(std::span<const std::byte> initiator) override;
+  Admission admission(Ticket ticket) override;
+  void give_up(Ticket ticket) override;
   void forget(std::uint64_t queue) override;
   rdmo::Taken take(ucp_ep_h, std::uint32_t, std::span<const std::byte>, const rdmo::Payload&) override {
     return rdmo::Taken::kDone;  // Nobody sends messages to a target.
@@ -89,13 +102,16 @@ class RdmoTarget : private MessageTaker, private MeetingHost {
   RdmoTargetConfig config_;
   std::unique_ptr<UcxPort> port_;
   StreamChannel channel_;
-  ucp_mem_h handle_ = nullptr;
+  SealedMemory sealed_;  ///< Empty: UCX allocates.
+  UcxMemory reached_;
   std::span<std::byte> memory_;
-  std::vector<std::byte> packed_key_;
+  std::vector<std::byte> offer_;  ///< What the worker knows the memory by.
+  bool shared_ = false;
   std::vector<std::byte> worker_;
   std::vector<std::byte> answer_;
   std::uint64_t key_ = 0;
-  std::uint64_t context_ = 0;  ///< Of the last command. Notifications of earlier ones come late.
+  std::uint64_t context_ = 0;          ///< Of the last command. Notifications of earlier ones come late.
+  std::map<Ticket, Admission> asked_;  ///< By the context of the command.
   Meetings meetings_;
 };
 

@@ -33,15 +33,13 @@ Result<void> Meetings::progress() {
 Result<Meetings::Step> Meetings::go_on(Meeting& meeting) {
   std::vector<std::byte> item;
   meeting.channel.progress();
-  while (meeting.channel.take(item)) {
+  WHARF_TRY(ask(meeting));
+  // What it says while it is not let in stays with it.
+  while (!meeting.asked && meeting.channel.take(item)) {
     if (++meeting.heard == 1) {
-      auto queue = host_.admit(item);
-      if (!queue) {
-        meeting.heard = 0;  // There is no queue.
-        return queue.error();
-      }
-      meeting.queue = *queue;
-      meeting.channel.write(host_.packed_grant());
+      meeting.ticket = host_.ask_admit(item);
+      meeting.asked = true;
+      WHARF_TRY(ask(meeting));
     } else if (meeting.heard == 2) {
       meeting.channel.write({});
     } else {
@@ -51,12 +49,27 @@ Result<Meetings::Step> Meetings::go_on(Meeting& meeting) {
   if (!meeting.channel.open())
     return Error{ErrorKind::kEnvironment, "an initiator went before it was let in"};
   if (clock_.now() - meeting.since > patience_)
-    return Error{ErrorKind::kStalled, "the initiator: no answer in time"};
+    return Error{ErrorKind::kStalled,
+                 meeting.asked ? "the worker: no answer in time" : "the initiator: no answer in time"};
   return Step::kWaits;
 }
 
+Result<void> Meetings::ask(Meeting& meeting) {
+  if (!meeting.asked) return {};
+  const MeetingHost::Admission now = host_.admission(meeting.ticket);
+  if (now.state == MeetingHost::Admission::State::kAsked) return {};
+  meeting.asked = false;
+  if (now.state == MeetingHost::Admission::State::kRefused)
+    return Error{ErrorKind::kEnvironment, "the worker refuses an initiator"};
+  meeting.in = true;
+  meeting.queue = now.queue;
+  meeting.channel.write(host_.packed_grant());
+  return {};
+}
+
 void Meetings::end(std::list<Meeting>::iterator at, bool well) {
-  if (!well && at->heard > 0) host_.forget(at->queue);
+  if (at->asked) host_.give_up(at->ticket);
+  if (!well && at->in) host_.forget(at->queue);
   meetings_.erase(at);
 }
 

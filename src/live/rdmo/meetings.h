@@ -19,10 +19,20 @@ namespace wharf::live {
 /// Who lets initiators in.
 class MeetingHost {
  public:
+  using Ticket = std::uint64_t;
+  struct Admission {
+    enum class State : std::uint8_t { kAsked, kIn, kRefused };
+    State state = State::kAsked;
+    std::uint64_t queue = 0;  ///< kIn.
+  };
   virtual ~MeetingHost() = default;
   virtual std::span<const std::byte> worker_address() const = 0;
-  /// By its UCX address; gives the number of its queue.
-  virtual Result<std::uint64_t> admit(std::span<const std::byte> initiator) = 0;
+  /// Asks for a queue for the initiator of that UCX address. Does not wait: admission() says what came of it.
+  virtual Ticket ask_admit(std::span<const std::byte> initiator) = 0;
+  /// Once it is not kAsked any more, the ticket is used up.
+  virtual Admission admission(Ticket ticket) = 0;
+  /// Nobody waits for it any longer: a queue that comes of it goes.
+  virtual void give_up(Ticket ticket) = 0;
   /// What it is granted, as the wire has it.
   virtual std::vector<std::byte> packed_grant() const = 0;
   /// It did not come to the end: its queue goes. Does not wait.
@@ -48,10 +58,14 @@ class Meetings {
     StreamChannel channel;
     TimePs since;
     int heard = 0;  ///< Items.
+    bool asked = false;
+    bool in = false;
+    MeetingHost::Ticket ticket = 0;
     std::uint64_t queue = 0;
   };
   enum class Step : std::uint8_t { kWaits, kOver };
   Result<Step> go_on(Meeting& meeting);
+  Result<void> ask(Meeting& meeting);
   void end(std::list<Meeting>::iterator at, bool well);
 
   MeetingHost& host_;

@@ -20,14 +20,23 @@ std::vector<std::byte> bytes_of(const std::string& text) {
 class Host : public MeetingHost {
  public:
   std::span<const std::byte> worker_address() const override { return worker_; }
-  Result<std::uint64_t> admit(std::span<const std::byte> initiator) override {
-    if (initiator.empty()) return Error{ErrorKind::kEnvironment, "the worker refuses"};
-    admitted.emplace_back(initiator.begin(), initiator.end());
-    return admitted.size() - 1;
+  Ticket ask_admit(std::span<const std::byte> initiator) override {
+    asked.emplace_back(initiator.begin(), initiator.end());
+    return asked.size() - 1;
   }
+  Admission admission(Ticket ticket) override {
+    if (frozen) return {};
+    if (asked[ticket].empty()) return {Admission::State::kRefused, 0};
+    admitted.push_back(asked[ticket]);
+    return {Admission::State::kIn, admitted.size() - 1};
+  }
+  void give_up(Ticket ticket) override { given_up.push_back(ticket); }
   std::vector<std::byte> packed_grant() const override { return bytes_of("grant"); }
   void forget(std::uint64_t queue) override { forgotten.push_back(queue); }
 
+  bool frozen = false;  ///< The worker answers nothing.
+  std::vector<std::vector<std::byte>> asked;
+  std::vector<Ticket> given_up;
   std::vector<std::vector<std::byte>> admitted;
   std::vector<std::uint64_t> forgotten;
 
@@ -121,6 +130,40 @@ TEST_F(MeetingsTest, WhoBreaksOffLosesItsQueue) {
   EXPECT_EQ(fail().error().kind, ErrorKind::kEnvironment);
   EXPECT_EQ(host_.forgotten, std::vector<std::uint64_t>{0});
   EXPECT_EQ(meetings_.count(), 0U);
+}
+
+// A worker that is stopped owes an answer for each of them; each waits for its own, and for no other's.
+TEST_F(MeetingsTest, AFrozenWorkerHoldsNobodyUp) {
+  host_.frozen = true;
+  std::vector<StreamChannel> many;
+  for (int i = 0; i < 10; ++i) {
+    many.push_back(come());
+    many.back().write(bytes_of("me"));
+  }
+  while (host_.asked.size() < 10) static_cast<void>(meetings_.progress());
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(meetings_.progress()) << "it does not wait";
+  many[3].close();
+  EXPECT_EQ(fail().error().kind, ErrorKind::kEnvironment);
+  EXPECT_EQ(host_.given_up, std::vector<MeetingHost::Ticket>{3}) << "what the worker makes for it goes";
+  EXPECT_TRUE(host_.forgotten.empty());
+  host_.frozen = false;
+  EXPECT_EQ(hear(many[9]), bytes_of("worker"));
+  EXPECT_EQ(hear(many[9]), bytes_of("grant"));
+  EXPECT_EQ(host_.admitted.size(), 9U);
+}
+
+TEST_F(MeetingsTest, WhatAFrozenWorkerOwesIsWaitedForWithPatience) {
+  host_.frozen = true;
+  Meetings impatient(host_, milliseconds(20));
+  auto channel = StreamChannel::connect({"127.0.0.1", listener_.port()});
+  channel->write(bytes_of("me"));
+  StreamChannel near;
+  while (!near.open()) near = listener_.accept();
+  impatient.begin(std::move(near));
+  Result<void> done{};
+  while (done) done = impatient.progress();
+  EXPECT_EQ(done.error().message, "the worker: no answer in time");
+  EXPECT_EQ(host_.given_up.size(), 1U);
 }
 
 TEST_F(MeetingsTest, WhomTheWorkerRefusesIsNotLetIn) {

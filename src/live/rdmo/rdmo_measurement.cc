@@ -27,7 +27,7 @@ constexpr std::uint64_t kLogBytes = 16U << 20U;
 
 void run_worker(const RdmoMeasurementConfig& config, int report) {
   WorkerProcessConfig worker;
-  worker.transports = config.worker_transports;
+  worker.transports = config.transports;
   worker.worker.window = std::max<std::uint32_t>(config.window * 4, 256);
   auto process = WorkerProcess::create(worker);
   if (!process) ::_exit(4);
@@ -77,7 +77,7 @@ class BareMessages : public MessageTaker {
   static Result<std::unique_ptr<BareMessages>> open(const RdmoMeasurementConfig& config,
                                                     std::span<const std::byte> sink) {
     auto made = std::unique_ptr<BareMessages>(new BareMessages);
-    auto port = UcxPort::create(config.client_transports, *made);
+    auto port = UcxPort::create(config.transports, *made);
     if (!port) return port.error();
     made->port_ = *std::move(port);
     auto endpoint = made->port_->connect(sink);
@@ -139,7 +139,7 @@ class WorkerAppends {
   static Result<std::unique_ptr<WorkerAppends>> open(const RdmoMeasurementConfig& config, RdmoTarget& target,
                                                      rdmo::Form form, std::uint32_t batch) {
     RdmoInitiatorConfig initiator;
-    initiator.transports = config.client_transports;
+    initiator.transports = config.transports;
     initiator.initiator.form = form;
     initiator.initiator.in_flight_max = config.window;
     initiator.initiator.batch_records_max = batch;
@@ -288,7 +288,7 @@ Result<std::vector<RdmoRate>> measure_rdmo(const RdmoMeasurementConfig& config,
   // Processes first: a process that has opened UCX cannot be forked.
   auto worker = Child::start([&](int report) { run_worker(config, report); });
   if (!worker) return worker.error();
-  auto sink = Child::start([&](int report) { Sink(config.client_transports).run(report); });
+  auto sink = Child::start([&](int report) { Sink(config.transports).run(report); });
   if (!sink) return sink.error();
   std::uint16_t port = 0;
   std::uint64_t length = 0;
@@ -299,11 +299,15 @@ Result<std::vector<RdmoRate>> measure_rdmo(const RdmoMeasurementConfig& config,
 
   RdmoTargetConfig target_config;
   target_config.worker.port = port;
-  target_config.transports = config.worker_transports;
+  target_config.transports = config.transports;
   target_config.client = 1;
+  target_config.shared = config.shared;
   target_config.bytes = kLogBytes;
   auto target = RdmoTarget::create(target_config);
   if (!target) return target.error();
+  // The two-step has memory as UCX likes it best: with posix in the transports, it needs no target's help.
+  auto beside = UcxMemory::allocate((*target)->port(), kLogBytes);
+  if (!beside) return beside.error();
   auto bare = BareMessages::open(config, address);
   if (!bare) return bare.error();
   auto published = WorkerAppends::open(config, **target, rdmo::Form::kPublished, 1);
@@ -316,9 +320,9 @@ Result<std::vector<RdmoRate>> measure_rdmo(const RdmoMeasurementConfig& config,
   std::unique_ptr<NativeAppends> native;
   {
     TargetThread helper(**target);
-    auto made = NativeAppends::open(
-        config.client_transports, (*target)->ucx_address(), (*target)->packed_key(),
-        reinterpret_cast<std::uint64_t>((*target)->memory().data()), kLogBytes, config.bytes);
+    auto made =
+        NativeAppends::open(config.transports, (*target)->ucx_address(), beside->key(),
+                            reinterpret_cast<std::uint64_t>(beside->bytes().data()), kLogBytes, config.bytes);
     if (!made) return made.error();
     native = *std::move(made);
   }

@@ -18,9 +18,9 @@ struct RdmoMeasurementConfig {
   std::uint32_t window = 16;  ///< Messages in flight; chains of the two-step.
   std::uint32_t batch = 16;   ///< Records of a batch.
   std::uint32_t rounds = 3;
-  TimePs turn = milliseconds(500);  ///< Of each kind in each round.
-  std::string client_transports = "tcp,self";
-  std::string worker_transports = "tcp,posix,sysv,cma,self";
+  TimePs turn = milliseconds(500);      ///< Of each kind in each round.
+  std::string transports = "tcp,self";  ///< Of all of them.
+  bool shared = true;  ///< The worker has the target's memory mapped; otherwise UCX carries it.
 };
 
 struct RdmoRate {

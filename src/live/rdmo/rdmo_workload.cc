@@ -24,7 +24,7 @@ using workload::RdmoUse;
 
 void run_worker(const RdmoWorkloadConfig& config, int report) {
   WorkerProcessConfig worker;
-  worker.transports = config.worker_transports;
+  worker.transports = config.transports;
   worker.worker.window = std::max(workload::rdmo_window(config.program), 64U);
   const bool watched = config.program.use == RdmoUse::kLog || config.program.use == RdmoUse::kQueue;
   if (watched) worker.worker.publish_delay = config.program.publish_delay;
@@ -306,7 +306,7 @@ Result<RdmoWorkloadResult> run_rdmo_workload(const RdmoWorkloadConfig& config,
 
   RdmoTargetConfig target_config;
   target_config.worker.port = port;
-  target_config.transports = config.worker_transports;
+  target_config.transports = config.transports;
   target_config.client = 1;
   const std::uint64_t needed = workload::memory_needed(program, party);
   target_config.bytes = std::max<std::uint64_t>(needed, 4096);
@@ -319,7 +319,7 @@ Result<RdmoWorkloadResult> run_rdmo_workload(const RdmoWorkloadConfig& config,
   std::vector<std::unique_ptr<Writer>> writers;
   for (std::uint32_t number = 0; number < config.clients; ++number) {
     RdmoInitiatorConfig initiator;
-    initiator.transports = config.client_transports;
+    initiator.transports = config.transports;
     initiator.initiator.form = program.messages == workload::RdmoMessages::kPublished ? rdmo::Form::kPublished
                                                                                       : rdmo::Form::kExtended;
     initiator.initiator.in_flight_max = workload::rdmo_window(program);

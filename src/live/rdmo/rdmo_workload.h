@@ -19,9 +19,8 @@ struct RdmoWorkloadConfig {
   workload::RdmoConfig program;
   std::uint32_t clients = 4;  ///< That write.
   std::uint64_t seed = 1;
-  std::string client_transports = "tcp,self";
-  std::string worker_transports = "tcp,posix,sysv,cma,self";
-  TimePs time_max = seconds(60);  ///< Without any progress.
+  std::string transports = "tcp,self";  ///< Of all of them.
+  TimePs time_max = seconds(60);        ///< Without any progress.
 };
 
 struct RdmoWorkloadResult {

@@ -5,8 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iterator>
+#include <map>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/rdmo/ports.h"
@@ -17,6 +18,7 @@ class WaitingMessages {
  public:
   /// Of one initiator: one that floods fills its own places, and nobody else's.
   static constexpr std::size_t kMostOfOne = 65536;
+  static constexpr std::size_t kBytesOfOne = 64U << 20U;
 
   struct Message {
     rdmo::PeerId peer = 0;
@@ -25,48 +27,67 @@ class WaitingMessages {
     rdmo::Payload payload;
   };
 
-  explicit WaitingMessages(std::size_t most_of_one = kMostOfOne) : most_of_one_(most_of_one) {}
+  explicit WaitingMessages(std::size_t most_of_one = kMostOfOne, std::size_t bytes_of_one = kBytesOfOne)
+      : most_of_one_(most_of_one), bytes_of_one_(bytes_of_one) {}
 
-  bool empty() const { return messages_.empty(); }
-  /// Behind all that came before. False: its initiator has as many here as one may have.
+  bool empty() const { return of_.empty(); }
+  /// Whether one of that initiator waits: what it sends now has to go behind.
+  bool has(rdmo::PeerId peer) const { return !of_.empty() && of_.contains(peer); }
+  /// Behind what came before. False: its initiator has as many here, or as many bytes, as one may have.
   bool add(rdmo::PeerId peer, std::uint32_t id, std::span<const std::byte> header,
            const rdmo::Payload& payload) {
     OfOne& one = of_[peer];
-    if (one.count == most_of_one_) return false;
-    messages_.push_back({peer, id, {header.begin(), header.end()}, payload});
-    ++one.count;
+    const std::size_t bytes = bytes_of(header.size(), payload);
+    if (one.messages.size() == most_of_one_ || bytes > bytes_of_one_ - one.bytes) {
+      if (one.messages.empty()) of_.erase(peer);
+      return false;
+    }
+    one.messages.push_back({peer, id, {header.begin(), header.end()}, payload});
+    one.bytes += bytes;
     return true;
   }
-  /// Offers them once, in the order in which they came. Those that `offer`, called with a message, finds no
-  /// room for stay, and so do those of the same initiator behind them; those of others may pass.
+  /// Offers them once, those of each initiator in the order in which they came. One that `offer`, called with
+  /// a message, finds no room for stays, and so do those behind it.
   template <typename Offer>
   void offer(const Offer& offer) {
-    ++pass_;
-    std::erase_if(messages_, [&](const Message& each) {
-      const auto one = of_.find(each.peer);
-      if (one->second.stuck_in == pass_) return false;
-      if (offer(each) == rdmo::Taken::kNoRoom) {
-        one->second.stuck_in = pass_;
-        return false;
-      }
-      if (--one->second.count == 0) of_.erase(one);
-      return true;
-    });
+    for (auto at = of_.begin(); at != of_.end();) {
+      OfOne& one = at->second;
+      while (!one.messages.empty() && offer(one.messages.front()) != rdmo::Taken::kNoRoom) one.pop();
+      at = one.messages.empty() ? of_.erase(at) : std::next(at);
+    }
+  }
+  /// The initiator has gone: gives each of its messages to `each`, and forgets them.
+  template <typename Each>
+  void drop(rdmo::PeerId peer, const Each& each) {
+    const auto found = of_.find(peer);
+    if (found == of_.end()) return;
+    for (const Message& message : found->second.messages) each(message);
+    of_.erase(found);
   }
   template <typename Each>
   void for_each(const Each& each) const {
-    for (const Message& message : messages_) each(message);
+    for (const auto& [peer, one] : of_) {
+      for (const Message& message : one.messages) each(message);
+    }
   }
 
  private:
   struct OfOne {
-    std::size_t count = 0;
-    std::uint64_t stuck_in = 0;  ///< The last pass in which one of it found no room.
+    std::deque<Message> messages;
+    std::size_t bytes = 0;
+    void pop() {
+      bytes -= bytes_of(messages.front().header.size(), messages.front().payload);
+      messages.pop_front();
+    }
   };
+  /// What is announced is still with its sender.
+  static std::size_t bytes_of(std::size_t header, const rdmo::Payload& payload) {
+    return header + (payload.data == nullptr ? 0 : payload.length);
+  }
+
   std::size_t most_of_one_;
-  std::deque<Message> messages_;
-  std::unordered_map<rdmo::PeerId, OfOne> of_;
-  std::uint64_t pass_ = 0;
+  std::size_t bytes_of_one_;
+  std::map<rdmo::PeerId, OfOne> of_;  ///< Only those of whom some wait.
 };
 
 }  // namespace wharf::live

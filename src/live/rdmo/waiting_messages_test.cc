@@ -32,6 +32,7 @@ class WaitingMessagesTest : public ::testing::Test {
     return taken;
   }
   WaitingMessages waiting_{3};
+  WaitingMessages small_{100, 250};
   int refused_ = 0;
 };
 
@@ -57,6 +58,30 @@ TEST_F(WaitingMessagesTest, EachOnesKeepTheirOrderAndPassThoseOfOthers) {
   EXPECT_FALSE(waiting_.empty());
   EXPECT_EQ(offer({3}), (List{{3, 4}}));
   EXPECT_TRUE(waiting_.empty());
+}
+
+TEST_F(WaitingMessagesTest, BytesThatAreHereAreBoundedToo) {
+  const std::vector<std::byte> data(100);
+  const auto add = [&](PeerId peer, const std::byte* at) {
+    return small_.add(peer, 0, std::vector<std::byte>(16), {at, 100, 7});
+  };
+  EXPECT_TRUE(add(1, data.data()));
+  EXPECT_TRUE(add(1, data.data()));
+  EXPECT_FALSE(add(1, data.data())) << "348 bytes, 250 are allowed";
+  EXPECT_TRUE(add(1, nullptr)) << "what is still with its sender takes no room here";
+  EXPECT_TRUE(add(2, data.data()));
+  EXPECT_FALSE(small_.has(3));
+}
+
+TEST_F(WaitingMessagesTest, ThoseOfOneThatHasGoneAreGivenBackAndOffersThemNoMore) {
+  add(1, 0);
+  add(2, 1);
+  add(1, 2);
+  std::vector<std::uint64_t> given;
+  waiting_.drop(1, [&](const WaitingMessages::Message& each) { given.push_back(each.payload.handle); });
+  EXPECT_EQ(given, (std::vector<std::uint64_t>{0, 2}));
+  EXPECT_FALSE(waiting_.has(1));
+  EXPECT_EQ(offer({1, 2}).size(), 1U);
 }
 
 }  // namespace

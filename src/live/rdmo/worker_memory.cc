@@ -40,7 +40,7 @@ void WorkerProcess::perform(const Access& access) {
     return fetch(operation, operation.bounce.data());
   }
   const Memory* memory = access.kind == AccessKind::kOrder ? nullptr : &memories_[access.memory];
-  if (targets_[access.target] == nullptr) {
+  if (targets_[access.target].endpoint == nullptr) {
     AccessResult lost;
     lost.status = AccessStatus::kTargetLost;
     return done(access, lost);
@@ -105,7 +105,7 @@ void WorkerProcess::perform_remote(const Access& access, const Memory* memory) {
     finished->process->finished(*finished, status);
     ucp_request_free(request);
   };
-  ucp_ep_h endpoint = targets_[access.target];
+  ucp_ep_h endpoint = targets_[access.target].endpoint;
   switch (access.kind) {
     case AccessKind::kRead:
       return submitted(operation, ucp_get_nbx(endpoint, operation.result.words.data(), access.length,
@@ -159,6 +159,7 @@ WorkerProcess::Operation& WorkerProcess::begin(const Access& access) {
   operation->asked = access;
   operation->result = {};
   operation->fetching = false;
+  if (access.kind != AccessKind::kFetch) ++targets_[access.target].users;
   return *operation;
 }
 
@@ -174,7 +175,7 @@ void WorkerProcess::finished(Operation& operation, ucs_status_t status) {
     operation.result.status = status == UCS_OK ? AccessStatus::kDone : AccessStatus::kSenderLost;
     const bool goes_on = status == UCS_OK && access.kind == AccessKind::kWrite && !operation.bounce.empty() &&
                          memories_[access.memory].mapped == nullptr;
-    if (goes_on && targets_[access.target] != nullptr) {
+    if (goes_on && targets_[access.target].endpoint != nullptr) {
       ucp_request_param_t param{};
       param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
       param.user_data = &operation;
@@ -183,8 +184,9 @@ void WorkerProcess::finished(Operation& operation, ucs_status_t status) {
         finished->process->finished(*finished, put);
         ucp_request_free(request);
       };
-      return submitted(operation, ucp_put_nbx(targets_[access.target], operation.bounce.data(), access.length,
-                                              access.address, memories_[access.memory].key, &param));
+      return submitted(operation,
+                       ucp_put_nbx(targets_[access.target].endpoint, operation.bounce.data(), access.length,
+                                   access.address, memories_[access.memory].key, &param));
     }
     done(access, operation.result);
     if (access.kind == AccessKind::kFetch) return;  // Until its payload is released.
@@ -196,6 +198,7 @@ void WorkerProcess::finished(Operation& operation, ucs_status_t status) {
 }
 
 void WorkerProcess::end(Operation& operation) {
+  if (operation.asked.kind != AccessKind::kFetch) let_go(operation.asked.target);
   operation.bounce.clear();
   free_operations_.push_back(&operation);
 }

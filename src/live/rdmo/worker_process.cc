@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "live/rdmo/shared_mappings.h"
+#include "live/rdmo/ucx_memory.h"
 
 namespace wharf::live {
 namespace {
@@ -16,6 +16,15 @@ namespace {
 constexpr int kAcceptsMost = 16;             ///< Channels that are taken before the others have their turn.
 constexpr std::size_t kTargetlessMost = 64;  ///< Channels without a target.
 constexpr TimePs kNoDescriptorPause = milliseconds(100);
+constexpr std::uint64_t kPageBytes = 4096;
+
+/// What this process's own UCX writes, to hold against it what others bring.
+Result<PeerBlobs> learn_blobs(const UcxPort& port) {
+  std::vector<std::byte> bytes(kPageBytes);
+  const auto memory = UcxMemory::map(port, bytes);
+  if (!memory) return memory.error();
+  return PeerBlobs::learn(port.address(), memory->key());
+}
 
 }  // namespace
 
@@ -32,6 +41,9 @@ Result<void> WorkerProcess::open() {
   auto port = UcxPort::create(config_.transports, *this);
   if (!port) return port.error();
   port_ = *std::move(port);
+  auto blobs = learn_blobs(*port_);
+  if (!blobs) return blobs.error();
+  blobs_ = *std::move(blobs);
   config_.worker.address = port_->address();
   auto worker = rdmo::Worker::create(config_.worker);
   if (!worker) return worker.error();
@@ -39,32 +51,39 @@ Result<void> WorkerProcess::open() {
   auto listener = StreamListener::listen(config_.listen);
   if (!listener) return listener.error();
   listener_ = *std::move(listener);
+  auto offers = MemoryOffers::listen(listener_.port());
+  if (!offers) return offers.error();
+  offers_ = *std::move(offers);
   return {};
 }
 
 WorkerProcess::~WorkerProcess() {
   if (!port_) return;
-  for (Memory& memory : memories_) {
-    if (memory.key != nullptr) ucp_rkey_destroy(memory.key);
+  for (std::size_t i = 0; i < memories_.extent(); ++i) {
+    if (memories_[i].key != nullptr) ucp_rkey_destroy(memories_[i].key);
   }
   waiting_.for_each([this](const WaitingMessages::Message& each) {
     if (each.payload.length > 0) port_->release(each.payload.handle);
   });
-  std::fill(targets_.begin(), targets_.end(), nullptr);  // Nothing new goes to them.
-  port_.reset();  // What is under way ends now, and is noted in what goes behind it.
+  for (std::size_t i = 0; i < targets_.extent(); ++i)
+    targets_[i].endpoint = nullptr;  // Nothing new goes there.
+  port_.reset();                     // What is under way ends now, and is noted in what goes behind it.
 }
 
 Taken WorkerProcess::take(ucp_ep_h reply, std::uint32_t id, std::span<const std::byte> header,
                           const rdmo::Payload& payload) {
   const auto found = peer_of_.find(reply);
   const rdmo::PeerId peer = found == peer_of_.end() ? rdmo::kNoPeer : found->second;
-  // What nobody known has sent is counted and dropped, whoever waits.
-  if (waiting_.empty() || peer == rdmo::kNoPeer) {
+  if (peer != rdmo::kNoPeer && peers_[peer].cut_off) return Taken::kDone;
+  // What nobody known has sent is counted and dropped.
+  if (peer == rdmo::kNoPeer || (reads(peer) && !waiting_.has(peer))) {
     const Taken taken = worker_->receive(clock_.now(), peer, id, header, payload);
     if (taken != Taken::kNoRoom) return taken;
   }
   if (!waiting_.add(peer, id, header, payload)) {
-    worker_->peer_lost(clock_.now(), peer);  // It floods.
+    ++(reads(peer) ? refusals_.floods : refusals_.unread);
+    peers_[peer].cut_off = true;
+    worker_->peer_lost(clock_.now(), peer);
     return Taken::kDone;
   }
   return payload.length > 0 ? Taken::kHeld : Taken::kDone;
@@ -72,10 +91,39 @@ Taken WorkerProcess::take(ucp_ep_h reply, std::uint32_t id, std::span<const std:
 
 void WorkerProcess::offer_waiting() {
   waiting_.offer([this](const WaitingMessages::Message& each) {
+    if (!reads(each.peer)) return Taken::kNoRoom;
     const Taken taken = worker_->receive(clock_.now(), each.peer, each.id, each.header, each.payload);
     if (taken == Taken::kDone && each.payload.length > 0) port_->release(each.payload.handle);
     return taken;
   });
+}
+
+// An initiator that reads nothing would have its answers kept here for ever: beyond some, its requests are
+// not looked at any more, and when too many of those wait it is cut off.
+void WorkerProcess::answer(const rdmo::Message& message) {
+  if (message.peer >= peers_.extent() || peers_[message.peer].endpoint == nullptr) return;
+  Peer& peer = peers_[message.peer];
+  ++peer.unread;
+  port_->send(peer.endpoint, message.message_id, {message.header.data(), message.length}, {}, 0,
+              message.peer);
+}
+
+// A place is given again only when nothing is on its way to who had it.
+void WorkerProcess::take_answered() {
+  std::uint64_t peer = 0;
+  while (port_->take_sent(peer)) {
+    if (--peers_[peer].unread == 0 && peers_[peer].endpoint == nullptr) peers_.leave(peer);
+  }
+}
+
+void WorkerProcess::close_peer(rdmo::PeerId peer) {
+  if (peer >= peers_.extent() || peers_[peer].endpoint == nullptr) return;
+  waiting_.drop(peer, [this](const WaitingMessages::Message& each) {
+    if (each.payload.length > 0) port_->release(each.payload.handle);
+  });
+  peer_of_.erase(peers_[peer].endpoint);
+  port_->close(std::exchange(peers_[peer].endpoint, nullptr));
+  if (peers_[peer].unread == 0) peers_.leave(peer);
 }
 
 void WorkerProcess::fail_endpoints() {
@@ -83,8 +131,8 @@ void WorkerProcess::fail_endpoints() {
   while (port_->take_failed(endpoint)) {
     const auto found = peer_of_.find(endpoint);
     if (found != peer_of_.end()) worker_->peer_lost(clock_.now(), found->second);
-    for (std::size_t i = 0; i < targets_.size(); ++i) {
-      if (targets_[i] == endpoint) worker_->target_lost(clock_.now(), i);
+    for (std::size_t i = 0; i < targets_.extent(); ++i) {
+      if (targets_[i].endpoint == endpoint) worker_->target_lost(clock_.now(), i);
     }
   }
 }
@@ -104,6 +152,7 @@ bool WorkerProcess::accept_channels() {
 
 bool WorkerProcess::serve_channels() {
   bool worked = accept_channels();
+  offers_.progress();
   std::vector<std::byte> message;
   std::size_t targetless = 0;
   for (auto& [destination, control] : channels_) {
@@ -151,6 +200,7 @@ bool WorkerProcess::serve_worker() {
     for (std::size_t i = 0; i < opened_.size(); ++i) {
       const std::unique_ptr<Opening> opening = std::move(opened_[i]);
       if (opening->result.status != wire::DocaError::kSuccess) close_target(opening->result.handle);
+      let_go(opening->result.handle);
       worker_->action_done(clock_.now(), opening->action, opening->result);
       more = true;
     }
@@ -161,9 +211,7 @@ bool WorkerProcess::serve_worker() {
     }
     done_.clear();
     while (worker_->next_message(message)) {
-      if (message.peer < peers_.size() && peers_[message.peer] != nullptr)
-        port_->send(peers_[message.peer], message.message_id, {message.header.data(), message.length}, {}, 0,
-                    UcxPort::kNoTag);
+      answer(message);
       more = true;
     }
     while (worker_->next_release(handle)) release(handle);
@@ -188,9 +236,11 @@ bool WorkerProcess::serve_worker() {
 }
 
 bool WorkerProcess::round() {
-  bool worked = port_->progress();
-  fail_endpoints();
+  // Who has waited comes before who comes now.
   if (!waiting_.empty()) offer_waiting();
+  bool worked = port_->progress();
+  take_answered();
+  fail_endpoints();
   const TimePs now = clock_.now();
   if (worker_->deadline() <= now) worker_->expire(now);
   worked = serve_worker() || worked;
@@ -224,18 +274,25 @@ rdmo::ActionResult WorkerProcess::act(const rdmo::Action& action) {
   switch (action.kind) {
     case ActionKind::kOpenTarget:
     case ActionKind::kOpenPeer: {
+      if (!blobs_->is_address(action.bytes)) {
+        ++refusals_.addresses;
+        result.status = wire::DocaError::kInvalidValue;
+        return result;
+      }
       auto endpoint = port_->connect(action.bytes);
       if (!endpoint) {
         result.status = wire::DocaError::kInputOutputFailed;
         return result;
       }
       if (action.kind == ActionKind::kOpenTarget) {
-        result.handle = targets_.size();
-        targets_.push_back(*endpoint);
+        result.handle = targets_.put({*endpoint, 1});
         return result;
       }
-      const auto [at, added] = peer_of_.try_emplace(*endpoint, static_cast<rdmo::PeerId>(peers_.size()));
-      if (added) peers_.push_back(*endpoint);
+      auto at = peer_of_.find(*endpoint);
+      if (at == peer_of_.end()) {
+        const std::size_t place = peers_.put({*endpoint, 0, false});
+        at = peer_of_.emplace(*endpoint, static_cast<rdmo::PeerId>(place)).first;
+      }
       result.peer = at->second;
       return result;
     }
@@ -244,15 +301,11 @@ rdmo::ActionResult WorkerProcess::act(const rdmo::Action& action) {
     case ActionKind::kForget: {
       Memory& memory = memories_[action.memory];
       if (memory.key != nullptr) ucp_rkey_destroy(memory.key);
-      memory = {};
+      memories_.leave(action.memory);
       return result;
     }
     case ActionKind::kClosePeer:
-      if (action.peer < peers_.size() && peers_[action.peer] != nullptr) {
-        peer_of_.erase(peers_[action.peer]);
-        port_->close(peers_[action.peer]);
-        peers_[action.peer] = nullptr;
-      }
+      close_peer(action.peer);
       return result;
     case ActionKind::kCloseTarget:
       close_target(action.target);
@@ -272,7 +325,8 @@ rdmo::ActionResult WorkerProcess::act(const rdmo::Action& action) {
 // memory that is written in place would never wire it up. The target waits for the notification meanwhile,
 // and progresses.
 void WorkerProcess::wire_up(std::uint32_t action, const rdmo::ActionResult& result) {
-  opened_.reserve(targets_.size());  // So that the callback takes no memory.
+  opened_.reserve(targets_.extent());  // So that the callback takes no memory.
+  ++targets_[result.handle].users;
   auto* opening = new Opening{this, action, result};
   opening_.emplace(action, opening);
   ucp_request_param_t param{};
@@ -283,7 +337,7 @@ void WorkerProcess::wire_up(std::uint32_t action, const rdmo::ActionResult& resu
     wired->process->wired_up(wired, status);
     ucp_request_free(request);
   };
-  ucs_status_ptr_t request = ucp_ep_flush_nbx(targets_[result.handle], &param);
+  ucs_status_ptr_t request = ucp_ep_flush_nbx(targets_[result.handle].endpoint, &param);
   if (!UCS_PTR_IS_PTR(request)) wired_up(opening, UCS_PTR_STATUS(request));
 }
 
@@ -294,37 +348,56 @@ void WorkerProcess::wired_up(Opening* opening, ucs_status_t status) {
 }
 
 void WorkerProcess::close_target(rdmo::HostHandle target) {
-  if (targets_[target] != nullptr) port_->close(targets_[target]);
-  targets_[target] = nullptr;
+  if (targets_[target].endpoint == nullptr) return;
+  port_->close(std::exchange(targets_[target].endpoint, nullptr));
+  let_go(target);
+}
+
+void WorkerProcess::let_go(rdmo::HostHandle target) {
+  if (--targets_[target].users == 0) targets_.leave(target);
 }
 
 rdmo::ActionResult WorkerProcess::import(const rdmo::Action& action) {
   rdmo::ActionResult result;
   Memory memory;
   memory.address = action.address;
-  const auto before = SharedMappings::read();
-  // Keys come from the kernel: nobody guesses them.
-  if (::getrandom(&result.random, sizeof result.random, 0) != static_cast<ssize_t>(sizeof result.random) ||
-      ucp_ep_rkey_unpack(targets_[action.target], action.bytes.data(), &memory.key) != UCS_OK) {
+  offers_.progress();  // It came before the command.
+  // A handle that nothing was offered under is another system's: such memory is reached by its key.
+  if (const auto offer = offers_.take(action.more)) {
+    result.status = map(action, *offer, memory);
+    if (result.status != wire::DocaError::kSuccess) ++refusals_.memories;
+  } else if (!blobs_->is_key(action.bytes) ||
+             ucp_ep_rkey_unpack(targets_[action.target].endpoint, action.bytes.data(), &memory.key) !=
+                 UCS_OK) {
+    ++refusals_.keys;
     result.status = wire::DocaError::kInvalidValue;
+  }
+  // Keys come from the kernel: nobody guesses them.
+  if (result.status == wire::DocaError::kSuccess &&
+      ::getrandom(&result.random, sizeof result.random, 0) != static_cast<ssize_t>(sizeof result.random))
+    result.status = wire::DocaError::kInputOutputFailed;
+  if (result.status != wire::DocaError::kSuccess) {
+    if (memory.key != nullptr) ucp_rkey_destroy(memory.key);
     return result;
   }
-  void* mapped = nullptr;
-  // UCX believes the key, and so would its puts. The worker checks each access against the range that the
-  // target names, so that range has to be what the key has mapped here, and nothing of this process's own.
-  if (ucp_rkey_ptr(memory.key, action.address, &mapped) == UCS_OK) {
-    const auto now = SharedMappings::read();
-    if (!before || !now || !now->hold_new(*before, reinterpret_cast<std::uint64_t>(mapped), action.length)) {
-      ucp_rkey_destroy(memory.key);
-      result.status = wire::DocaError::kInvalidValue;
-      return result;
-    }
-    memory.mapped = static_cast<std::byte*>(mapped);
-  }
   result.direct = memory.mapped != nullptr;
-  result.handle = memories_.size();
-  memories_.push_back(memory);
+  result.handle = memories_.put(std::move(memory));
   return result;
+}
+
+// The worker checks each access against the range that the target names: all of it has to be in what was
+// offered.
+wire::DocaError WorkerProcess::map(const rdmo::Action& action, const MemoryOffer& offer, Memory& memory) {
+  auto shared = SealedMemory::map(offer.file);
+  if (!shared) return wire::DocaError::kInvalidValue;
+  const std::uint64_t size = shared->bytes().size();
+  const std::uint64_t offset = action.address - offer.address;
+  if (action.address < offer.address || offer.address % kPageBytes != 0 || offset > size ||
+      action.length > size - offset)
+    return wire::DocaError::kInvalidValue;
+  memory.shared = *std::move(shared);
+  memory.mapped = memory.shared.bytes().data() + offset;
+  return wire::DocaError::kSuccess;
 }
 
 }  // namespace wharf::live

@@ -78,7 +78,8 @@ typedef struct wharf_rdmo_worker wharf_rdmo_worker;
 typedef struct {
   size_t size;            /* sizeof this. */
   const char* listen;     /* Where targets come; "127.0.0.1:18516". Port 0: one that is free. */
-  const char* transports; /* UCX's; "tcp,posix,sysv,cma,self". Dead peers go unnoticed without tcp. */
+  const char* transports; /* UCX's; "tcp,self". Dead peers go unnoticed without tcp, and posix, sysv and cma trust
+                             whoever comes. */
   int once;               /* Not 0: ends when its last target has left. */
 } wharf_rdmo_worker_config;
 #define WHARF_RDMO_WORKER_CONFIG \
@@ -102,7 +103,7 @@ typedef struct {
   size_t size;            /* sizeof this. */
   const char* worker;     /* Of the worker; "127.0.0.1:18516". */
   const char* listen;     /* Where initiators come; "127.0.0.1:18515". Port 0: one that is free. */
-  const char* transports; /* UCX's; "tcp,posix,sysv,cma,self". */
+  const char* transports; /* UCX's; "tcp,self". A worker of this machine and user gets the memory itself. */
   uint64_t id;            /* Among the targets of its worker. */
   uint64_t bytes;         /* Of its memory, at least 64; 1 MiB. */
   uint32_t patience_ms;   /* For each answer of the worker or of an initiator that comes, at least 1; 10 s. */
