@@ -100,9 +100,9 @@ class RdmoTarget : private MessageTaker, private MeetingHost {
   }
 
   RdmoTargetConfig config_;
+  SealedMemory sealed_;  ///< Empty: UCX allocates. Outlives UCX, which peers may have write it until it ends.
   std::unique_ptr<UcxPort> port_;
   StreamChannel channel_;
-  SealedMemory sealed_;  ///< Empty: UCX allocates.
   UcxMemory reached_;
   std::span<std::byte> memory_;
   std::vector<std::byte> offer_;  ///< What the worker knows the memory by.

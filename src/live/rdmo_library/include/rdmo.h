@@ -78,8 +78,8 @@ typedef struct wharf_rdmo_worker wharf_rdmo_worker;
 typedef struct {
   size_t size;            /* sizeof this. */
   const char* listen;     /* Where targets come; "127.0.0.1:18516". Port 0: one that is free. */
-  const char* transports; /* UCX's; "tcp,self". Dead peers go unnoticed without tcp, and posix, sysv and cma trust
-                             whoever comes. */
+  const char* transports; /* UCX's; "tcp,self". Dead peers go unnoticed without tcp; posix, sysv and cma
+                             trust whoever comes. */
   int once;               /* Not 0: ends when its last target has left. */
 } wharf_rdmo_worker_config;
 #define WHARF_RDMO_WORKER_CONFIG \
