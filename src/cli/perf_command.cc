@@ -18,6 +18,7 @@
 #include "cli/html_page.h"
 #include "cli/interrupt.h"
 #include "cli/live_options.h"
+#include "cli/perftest_mode.h"
 #include "cli/progress.h"
 #include "live/udp/live_protocol.h"
 #include "live/udp/measurement.h"
@@ -69,14 +70,15 @@ class PerfCommand : public Command {
         "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s \\\n"
         "      --html out/sizes.html\n"
         "  wharf perf shm:bench --verb write --size 64B\n"
-        "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set operations=500\n";
+        "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set operations=500\n"
+        "  wharf perf 127.0.0.1 --perftest write_lat \\\n"
+        "      --ethernet 127.0.0.1:6001,127.0.0.1:6002\n";
     return kText;
   }
   void declare(Options& app) override {
     app.add_option("host", host_,
                    "Address of the server, with :PORT if it is not the protocol's own; or shm:NAME")
-        .type_name("HOST")
-        .required();
+        .type_name("HOST");
     live_.declare(app);
     verb_option_ = app.add_option("--verb", verb_, "read, write, send, fetch_add, ...; write by default")
                        .type_name("VERB");
@@ -118,10 +120,16 @@ class PerfCommand : public Command {
     all_sizes_option_.excludes(workload);
     all_sizes_option_.excludes(size_option_);
     iterations_option_.excludes(duration_option_);
+    Option perftest = perftest_.declare(app);
+    for (Option* each :
+         {&verb_option_, &duration_option_, &warmup_option_, &all_sizes_option_, &tag_option_, &workload})
+      each->excludes(perftest);
     html_.declare(app);
   }
 
   Result<ExitCode> run(const Console& console) override {
+    if (perftest_.wanted()) return run_perftest(console);
+    if (host_.empty()) return Error{ErrorKind::kUsage, "perf: HOST is required"};
     MeasurementConfig config;
     WHARF_TRY(live_.read_into(config));
     auto server = live::parse_place(host_, live::describe(config.protocol).port);
@@ -133,6 +141,20 @@ class PerfCommand : public Command {
   }
 
  private:
+  Result<ExitCode> run_perftest(const Console& console) {
+    if (html_.wanted()) return input_error("--html: --perftest makes no page, expected --json or the table");
+    PerftestWishes wishes;
+    wishes.host = host_;
+    if (size_option_.given()) {
+      const auto size = message_size();
+      if (!size) return size.error();
+      wishes.bytes = *size;
+    }
+    if (iterations_option_.given()) wishes.iterations = iterations_;
+    if (concurrency_option_.given()) wishes.depth = concurrency_;
+    return perftest_.run(console, live_, wishes);
+  }
+
   Result<ExitCode> run_verb(const Console& console, MeasurementConfig& config) {
     live::VerbRun run;
     const auto verb = verbs::parse_verb(verb_);
@@ -253,15 +275,21 @@ class PerfCommand : public Command {
       return sizes;
     }
     if (!size_option_.given()) return std::vector<std::uint32_t>{verbs::is_atomic(verb) ? 8U : 64U};
+    const auto size = message_size();
+    if (!size) return size.error();
+    return std::vector<std::uint32_t>{*size};
+  }
+
+  Result<std::uint32_t> message_size() const {
     std::uint32_t bare = 0;
     const auto [end, status] = std::from_chars(size_.data(), size_.data() + size_.size(), bare);
-    if (status == std::errc{} && end == size_.data() + size_.size()) return std::vector<std::uint32_t>{bare};
+    if (status == std::errc{} && end == size_.data() + size_.size()) return bare;
     auto size = parse_bytes(size_);
     if (!size) return input_error("--size: " + size.error().message);
     if (size->count > (std::uint64_t{1} << 30U)) {
       return input_error(fmt::format("--size: found {}, expected at most 1GiB", size_));
     }
-    return std::vector<std::uint32_t>{static_cast<std::uint32_t>(size->count)};
+    return static_cast<std::uint32_t>(size->count);
   }
 
   /// Two threads that never sleep on one CPU wait for each other a whole time slice long.
@@ -406,6 +434,7 @@ class PerfCommand : public Command {
   }
 
   LiveOptions live_;
+  PerftestMode perftest_;
   HtmlPage html_;
   std::string host_;
   std::string verb_ = "write";

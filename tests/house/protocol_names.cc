@@ -30,6 +30,9 @@ bool is_counted(std::string_view path, const ProtocolSpelling& protocol) {
   if (path.starts_with(engine) || path.starts_with("src/wire/")) return false;
   // The C interface of one protocol is that protocol's own.
   if (protocol.key == "ub" && path.starts_with("src/live/urma/")) return false;
+  // So is what speaks with programs of Linux that know that protocol alone.
+  if (protocol.key == "roce" && (path.starts_with("src/live/perftest/") || path == "tools/soft_roce_machine"))
+    return false;
   return !path.ends_with("_test.cc") && !path.ends_with("_test_support.h") && !path.ends_with(".md");
 }
 

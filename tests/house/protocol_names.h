@@ -22,8 +22,8 @@ struct ProtocolSpelling {
 bool names_protocol(std::string_view text, const ProtocolSpelling& protocol);
 
 /// The files of the program, its benchmarks, tools and build that name it, in their text or in their path,
-/// sorted. Left out: its engine (src/engine/KEY), its C interface (src/live/urma), the wire formats
-/// (src/wire), tests and documentation.
+/// sorted. Left out: its engine (src/engine/KEY), its C interface (src/live/urma), what speaks with programs
+/// that know it alone (src/live/perftest), the wire formats (src/wire), tests and documentation.
 std::vector<std::string> files_that_name(const ProtocolSpelling& protocol,
                                          const std::vector<SourceFile>& files);
 

@@ -69,6 +69,13 @@ TEST(ProtocolNamesRule, EnginesWireTestsAndPagesAreLeftOut) {
                                  "src/live/udp/uet_live.h", "tools/x"));
 }
 
+TEST(ProtocolNamesRule, WhatSpeaksWithProgramsOfOneProtocolNamesItAlone) {
+  const std::vector<SourceFile> files{{"src/live/perftest/x.cc", {"roce::RoceEngine, uet"}},
+                                      {"tools/soft_roce_machine", {"rdma link add"}}};
+  EXPECT_THAT(files_that_name(kRoce, files), ElementsAre());
+  EXPECT_THAT(files_that_name(kUet, files), ElementsAre("src/live/perftest/x.cc"));
+}
+
 TEST(ProtocolNamesRule, ACInterfaceNamesItsOwnProtocolAlone) {
   const std::vector<SourceFile> files{{"src/live/urma/x.cc", {"ub::UbEngine, uet"}}};
   EXPECT_THAT(files_that_name(kUb, files), ElementsAre());

@@ -19,6 +19,13 @@ struct UdpEndpoint {
   bool operator==(const UdpEndpoint&) const = default;
 };
 
+/// What an IP header says beside addresses and lengths, and checksums of transports cover. Sockets do not
+/// tell it; it is then what UdpSocket sends.
+struct IpIdentity {
+  std::uint16_t identification = 0;
+  bool do_not_fragment = true;
+};
+
 class DatagramPort {
  public:
   static constexpr std::size_t kBatch = 32;
@@ -33,6 +40,7 @@ class DatagramPort {
     UdpEndpoint source;
     std::span<const std::byte> bytes;
     std::uint8_t service = 0;  ///< The TOS byte, where it is told.
+    IpIdentity ip{};
   };
 
   virtual ~DatagramPort() = default;

@@ -31,13 +31,13 @@ LiveCapture::LiveCapture(wire::PcapngWriter writer)
     : writer_(std::move(writer)), interface_(writer_.add_interface("udp", wire::LinkType::kEthernet)) {}
 
 void LiveCapture::write(TimePs time, const UdpEndpoint& from, const UdpEndpoint& to, std::uint8_t service,
-                        std::span<const std::byte> datagram) {
+                        std::span<const std::byte> datagram, const IpIdentity& ip) {
   std::byte* at = frame_.data();
   write_mac(to.address, at);
   write_mac(from.address, at + 6);
   store_be16(at + 12, static_cast<std::uint16_t>(wire::EtherType::kIpv4));
   at += wire::kEthernetBytes;
-  const NetworkHeaders headers = network_headers(from, to, service, datagram.size());
+  const NetworkHeaders headers = network_headers(from, to, service, datagram.size(), ip);
   at = std::copy(headers.begin(), headers.end(), at);
   at = std::copy(datagram.begin(), datagram.end(), at);
   writer_.write(interface_, time, std::span(frame_.data(), at));

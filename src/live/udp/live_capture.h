@@ -27,7 +27,7 @@ class LiveCapture {
 
   /// A datagram on its way from one endpoint to another, with its TOS byte.
   void write(TimePs time, const UdpEndpoint& from, const UdpEndpoint& to, std::uint8_t service,
-             std::span<const std::byte> datagram);
+             std::span<const std::byte> datagram, const IpIdentity& ip = {});
   /// Flushes; an environment error if anything could not be written.
   Result<void> close() { return writer_.close(); }
 

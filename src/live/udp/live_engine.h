@@ -107,6 +107,7 @@ struct Arrival {
   UdpEndpoint from;
   UdpEndpoint to;
   std::uint8_t service = 0;  ///< The TOS byte, if the socket tells it.
+  IpIdentity ip{};
 };
 
 /// Specialised for every engine that runs live, with these static members:

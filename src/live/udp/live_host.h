@@ -91,6 +91,11 @@ class LiveHost {
                 const std::optional<SessionNames>& names = std::nullopt) {
     peers_.push_back({number, endpoint, names, {.last_heard = clock_.now()}});
   }
+  /// The same of a host that sends from any port of its address. Source ports of some protocols are entropy.
+  /// [IBTA vol 1 Annex A17]
+  void add_peer_of_any_port(wire::HostAddress number, const UdpEndpoint& endpoint) {
+    peers_.push_back({number, endpoint, std::nullopt, {.last_heard = clock_.now()}, true});
+  }
   /// What host `number`, which was added, has done so far.
   const PeerActivity& activity(wire::HostAddress number) const {
     const Peer* peer = find_peer(number);
@@ -204,6 +209,7 @@ class LiveHost {
     UdpEndpoint endpoint;
     std::optional<SessionNames> names;
     PeerActivity activity;
+    bool any_port = false;
   };
   struct Watcher {
     verbs::QueueId queue;
@@ -253,7 +259,7 @@ class LiveHost {
     }
     peer->activity.last_heard = now_;
     if (capture_ != nullptr)
-      capture_->write(now_, datagram.source, port_->local(), datagram.service, datagram.bytes);
+      capture_->write(now_, datagram.source, port_->local(), datagram.service, datagram.bytes, datagram.ip);
     if (datagram.bytes.empty()) {  // Or longer than the port takes, which is more than any packet has.
       counters_.drop(wire::DropReason::kTruncated);
       return;
@@ -264,8 +270,8 @@ class LiveHost {
     const std::span<std::byte> bytes(pool_.data(buffer), datagram.bytes.size());
     std::copy(datagram.bytes.begin(), datagram.bytes.end(), bytes.begin());
     wire::Packet packet;
-    const wire::DropReason reason =
-        LiveProtocol<E>::decode(bytes, {datagram.source, port_->local(), datagram.service}, packet);
+    const wire::DropReason reason = LiveProtocol<E>::decode(
+        bytes, {datagram.source, port_->local(), datagram.service, datagram.ip}, packet);
     if (reason == wire::DropReason::kNone) {
       packet.source = peer->number;
       packet.destination = address_;
@@ -353,7 +359,7 @@ class LiveHost {
   template <typename Key>
   static bool is(const Peer& peer, const Key& key) {
     if constexpr (std::is_same_v<Key, UdpEndpoint>)
-      return peer.endpoint == key;
+      return peer.endpoint == key || (peer.any_port && peer.endpoint.address == key.address);
     else
       return peer.number == key;
   }

@@ -21,8 +21,8 @@ constexpr std::size_t kIcrcBytes = 4;
 
 /// What the ICRC masks may hold anything in the headers. [IBTA vol 1 A17.3.3]
 std::uint32_t datagram_icrc(std::span<const std::byte> transport, const UdpEndpoint& from,
-                            const UdpEndpoint& to) {
-  const NetworkHeaders headers = network_headers(from, to, 0, transport.size() + kIcrcBytes);
+                            const UdpEndpoint& to, const IpIdentity& ip = {}) {
+  const NetworkHeaders headers = network_headers(from, to, 0, transport.size() + kIcrcBytes, ip);
   return wire::icrc(wire::IpVersion::kV4, headers.data(), transport);
 }
 
@@ -87,7 +87,8 @@ wire::DropReason Roce::decode(std::span<const std::byte> bytes, const Arrival& a
   packet = wire::roce_packet();
   if (bytes.size() < wire::kBthBytes + kIcrcBytes) return wire::DropReason::kTruncated;
   const std::span<const std::byte> transport = bytes.first(bytes.size() - kIcrcBytes);
-  if (load_le32(bytes.data() + transport.size()) != datagram_icrc(transport, arrival.from, arrival.to)) {
+  if (load_le32(bytes.data() + transport.size()) !=
+      datagram_icrc(transport, arrival.from, arrival.to, arrival.ip)) {
     return wire::DropReason::kBadIcrc;
   }
   return wire::decode_roce(transport, packet.roce, packet.payload);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// One test of perftest, as its client or its server, from the first connection to the good-bye.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/named_counter.h"
+#include "live/ethernet/ethernet_port.h"
+#include "live/perftest/traffic.h"
+#include "live/reactor/idle_policy.h"
+#include "live/udp/live_engine.h"
+#include "live/udp/live_host.h"
+
+namespace wharf::live {
+
+/// Where perftest's server listens.
+inline constexpr std::uint16_t kPerftestPort = 18515;
+
+struct PerftestConfig {
+  TrafficConfig traffic;
+  UdpEndpoint meeting;  ///< TCP: where the server listens, at either side.
+  EthernetConfig ethernet;
+  FaultConfig faults;  ///< Of what arrives.
+  std::uint32_t path_mtu = 4096;
+  IdleConfig idle;
+  RepetitionTimes repetition{};
+  std::uint64_t seed = 1;
+  std::filesystem::path capture;  ///< Where to write the datagrams, or empty.
+  TimePs connect_patience = seconds(10);
+  TimePs stall_patience = seconds(20);  ///< Without any datagram for so long the run counts as stalled.
+};
+
+struct PerftestResult {
+  TrafficResult traffic;
+  std::uint32_t path_mtu = 0;
+  UdpEndpoint peer;  ///< Of the RoCE frames.
+  LiveCounters counters;
+  EthernetCounters ethernet;
+  std::vector<engine::NamedCounter> engine;
+  bool interrupted = false;
+};
+
+/// Refuses what cannot work, before anybody is asked.
+Result<void> check(const PerftestConfig& config);
+
+/// Runs it. `listening` is called when a server waits for its client. Errors: kInput for what the peer says
+/// that cannot be, kEnvironment when it cannot be reached, kStalled when it stops answering.
+Result<PerftestResult> run_perftest(const PerftestConfig& config, const std::function<void()>& listening,
+                                    const std::atomic<bool>& stop);
+
+}  // namespace wharf::live
