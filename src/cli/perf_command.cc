@@ -129,7 +129,7 @@ class PerfCommand : public Command {
 
   Result<ExitCode> run(const Console& console) override {
     if (perftest_.wanted()) return run_perftest(console);
-    if (host_.empty()) return Error{ErrorKind::kUsage, "perf: HOST is required"};
+    if (host_.empty()) return Error{ErrorKind::kUsage, "wharf perf: host is required; `wharf perf --help`"};
     MeasurementConfig config;
     WHARF_TRY(live_.read_into(config));
     auto server = live::parse_place(host_, live::describe(config.protocol).port);

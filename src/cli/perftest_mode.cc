@@ -147,7 +147,7 @@ Result<ExitCode> PerftestMode::run(const Console& console, const LiveOptions& li
   config.traffic.server = !listen_.empty();
   if (config.traffic.server == !wishes.host.empty())
     return Error{ErrorKind::kUsage,
-                 "perf: --perftest takes either HOST, whose client it is, or --listen ADDRESS"};
+                 "wharf perf: --perftest takes either HOST, whose client it is, or --listen ADDRESS"};
   auto meeting = live::parse_endpoint(config.traffic.server ? listen_ : wishes.host, live::kPerftestPort);
   if (!meeting) return named(config.traffic.server ? "--listen" : "HOST", meeting.error());
   config.meeting = *meeting;

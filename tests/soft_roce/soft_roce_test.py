@@ -112,7 +112,8 @@ class SoftRoce(unittest.TestCase):
             self.assertGreaterEqual(result["operations"], ITERATIONS - 1)
         elif side == "client":
             self.assertEqual(result["operations"], ITERATIONS)
-        self.assertIn(f" {ITERATIONS} ", said, "perftest's line of results")
+        if side == "server" or test not in ("read_lat", "atomic_lat"):  # Their servers print no result.
+            self.assertIn(f" {ITERATIONS} ", said, "perftest's line of results")
         figures = {key: result[key] for key in ("injected_losses", "requests_resent", "sequence_naks_received",
                                                 "duplicate_requests", "timeouts")}
         print(f"{test:11} wharf {side}: {result['latency_us_p50']:9.1f} us median, "
@@ -151,24 +152,19 @@ class SoftRoce(unittest.TestCase):
 
 
 def add_tests():
-    def client(test, *more):
-        return lambda self: self.as_client(test, *more)
-
-    def server(test, *more):
-        return lambda self: self.as_server(test, *more)
-
-    def lossy(run):
+    def case(run, test, *more):
         def judged(self):
-            self.assertGreater(run(self)["injected_losses"], 0)
+            result = run(self, test, *more)
+            if more:
+                self.assertGreater(result["injected_losses"], 0)
         return judged
 
     for test in TESTS:
         # So that even a short run of latencies loses something.
-        loss = "1%" if test.endswith("_bw") else "3%"
-        setattr(SoftRoce, f"test_{test}_client", client(test))
-        setattr(SoftRoce, f"test_{test}_server", server(test))
-        setattr(SoftRoce, f"test_{test}_client_with_loss", lossy(client(test, "--loss", loss)))
-        setattr(SoftRoce, f"test_{test}_server_with_loss", lossy(server(test, "--loss", loss)))
+        lossy = ("--loss", "1%" if test.endswith("_bw") else "3%")
+        for side, run in (("client", SoftRoce.as_client), ("server", SoftRoce.as_server)):
+            setattr(SoftRoce, f"test_{test}_{side}", case(run, test))
+            setattr(SoftRoce, f"test_{test}_{side}_with_loss", case(run, test, *lossy))
 
 
 add_tests()
