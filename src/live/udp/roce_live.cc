@@ -87,8 +87,8 @@ wire::DropReason Roce::decode(std::span<const std::byte> bytes, const Arrival& a
   packet = wire::roce_packet();
   if (bytes.size() < wire::kBthBytes + kIcrcBytes) return wire::DropReason::kTruncated;
   const std::span<const std::byte> transport = bytes.first(bytes.size() - kIcrcBytes);
-  if (load_le32(bytes.data() + transport.size()) !=
-      datagram_icrc(transport, arrival.from, arrival.to, arrival.ip)) {
+  const std::uint32_t computed = datagram_icrc(transport, arrival.from, arrival.to, arrival.ip);
+  if (load_le32(bytes.data() + transport.size()) != computed) {
     return wire::DropReason::kBadIcrc;
   }
   return wire::decode_roce(transport, packet.roce, packet.payload);
