@@ -46,16 +46,18 @@ class Machine:
              f"127.0.0.1:{peer}", "--forward", str(self.port), "--log", self.log.name],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
         self.told = []
-        threading.Thread(target=self._hear_errors, daemon=True).start()
+        self.listener = threading.Thread(target=self._hear_errors, daemon=True)
+        self.listener.start()
         self._until("ready: ", BOOT_PATIENCE)
 
     def _hear_errors(self):
-        self.told += self.process.stderr.read().splitlines()
+        with self.process.stderr as errors:
+            self.told += errors.read().splitlines()
 
     def _until(self, start, patience):
         lines = []
         limit = time.monotonic() + patience
-        while True:
+        while not self.process.stdout.closed:
             ready, _, _ = select.select([self.process.stdout], [], [], max(0, limit - time.monotonic()))
             line = self.process.stdout.readline() if ready else ""
             if line.startswith(start):
@@ -63,12 +65,13 @@ class Machine:
             if line:
                 lines.append(line)
                 continue
+            boot = pathlib.Path(self.log.name).read_text(errors="replace")[-500:]
             self.end()
-            time.sleep(0.2)
+            self.listener.join()
             if self.process.returncode == 4:
                 raise CannotBeHad(self.told[-1] if self.told else "no reason was given")
-            boot = pathlib.Path(self.log.name).read_text(errors="replace")[-500:]
             raise AssertionError(f"the machine says nothing any more: {''.join(lines)} {self.told} {boot}")
+        raise AssertionError("the machine has ended")
 
     def do(self, command, patience=RUN_PATIENCE):
         """What a command of the machine's shell prints, and its exit code."""
@@ -80,6 +83,8 @@ class Machine:
         if self.process.poll() is None:
             self.process.terminate()
         self.process.wait()
+        for each in (self.process.stdin, self.process.stdout, self.log):
+            each.close()
 
 
 def wharf_command(test, machine, *more):
