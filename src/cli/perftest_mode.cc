@@ -8,8 +8,8 @@
 
 #include "cli/interrupt.h"
 #include "live/perftest/perftest_run.h"
+#include "live/udp/live_protocol.h"
 #include "report/text_table.h"
-#include "wire/udp.h"
 
 namespace wharf::cli {
 namespace {
@@ -119,12 +119,11 @@ Option PerftestMode::declare(Options& app) {
       app.add_option("--listen", listen_,
                      "--perftest: be the server at this address; port 18515 unless another is given")
           .type_name("ADDRESS");
-  Option ethernet =
-      app.add_option(
-             "--ethernet", ethernet_,
-             "--perftest: RoCE goes over an Ethernet in UDP datagrams, as QEMU's -netdev dgram has it: where "
-             "frames come, where they go")
-          .type_name("OWN,OTHER");
+  Option ethernet = app.add_option("--ethernet", ethernet_,
+                                   "--perftest: packets go over an Ethernet in UDP datagrams, as QEMU's "
+                                   "-netdev dgram has it: where "
+                                   "frames come, where they go")
+                        .type_name("OWN,OTHER");
   Option address = app.add_option("--address", address_,
                                   "--perftest: the IPv4 address on that Ethernet, 10.77.0.1 by default")
                        .type_name("ADDRESS");
@@ -136,11 +135,12 @@ Result<ExitCode> PerftestMode::run(const Console& console, const LiveOptions& li
                                    const PerftestWishes& wishes) const {
   live::PerftestConfig config;
   LiveOptions chosen = live;
-  if (chosen.protocol.empty()) chosen.protocol = "roce";
+  if (chosen.protocol.empty()) chosen.protocol = live::name(live::kPerftestProtocol);
   auto choices = chosen.read();
   if (!choices) return choices.error();
-  if (choices->protocol != wire::Protocol::kRoce)
-    return input_error(fmt::format("--perftest: found --protocol {}, perftest speaks roce", live.protocol));
+  if (choices->protocol != live::kPerftestProtocol)
+    return input_error(fmt::format("--perftest: found --protocol {}, perftest speaks {}", live.protocol,
+                                   live::name(live::kPerftestProtocol)));
   auto kind = live::parse_test_kind(test_);
   if (!kind) return named("--perftest", kind.error());
   config.traffic.kind = *kind;
@@ -155,7 +155,7 @@ Result<ExitCode> PerftestMode::run(const Console& console, const LiveOptions& li
     return input_error(
         "--perftest: needs --ethernet OWN,OTHER: a socket does not show the IP identification that Linux "
         "chooses, "
-        "and RoCE's invariant CRC covers it");
+        "and the invariant CRC covers it");
   auto ethernet = parse_ethernet(ethernet_);
   if (!ethernet) return named("--ethernet", ethernet.error());
   auto address = live::parse_endpoint(address_, 0);
@@ -163,7 +163,6 @@ Result<ExitCode> PerftestMode::run(const Console& console, const LiveOptions& li
   config.ethernet.carrier = ethernet->first;
   config.ethernet.other = ethernet->second;
   config.ethernet.address = address->address;
-  config.ethernet.port = wire::kRocePort;
   config.ethernet.loss = choices->faults.loss;
   config.ethernet.seed = config.seed = choices->seed;
   config.faults = choices->faults;

@@ -16,16 +16,19 @@
 #include "live/reactor/idle_policy.h"
 #include "live/udp/live_engine.h"
 #include "live/udp/live_host.h"
+#include "wire/packet.h"
+#include "wire/udp.h"
 
 namespace wharf::live {
 
 /// Where perftest's server listens.
 inline constexpr std::uint16_t kPerftestPort = 18515;
+inline constexpr wire::Protocol kPerftestProtocol = wire::Protocol::kRoce;
 
 struct PerftestConfig {
   TrafficConfig traffic;
   UdpEndpoint meeting;  ///< TCP: where the server listens, at either side.
-  EthernetConfig ethernet;
+  EthernetConfig ethernet{.port = wire::kRocePort};
   FaultConfig faults;  ///< Of what arrives.
   std::uint32_t path_mtu = 4096;
   IdleConfig idle;
