@@ -20,11 +20,11 @@
 namespace wharf::live {
 
 struct EthernetConfig {
-  UdpEndpoint carrier;        ///< Where the frames of others arrive, on this machine.
-  UdpEndpoint other;          ///< Where frames go. Others' datagrams are ignored.
+  UdpEndpoint carrier{};      ///< Where the frames of others arrive, on this machine.
+  UdpEndpoint other{};        ///< Where frames go. Others' datagrams are ignored.
   std::uint32_t address = 0;  ///< IPv4, of the interface.
   std::uint16_t port = 0;     ///< The UDP port of the datagrams that it gives.
-  Probability loss;           ///< Share of the leaving datagrams that is dropped, with `seed`.
+  Probability loss{};         ///< Share of the leaving datagrams that is dropped, with `seed`.
   std::uint64_t seed = 1;
 };
 
