@@ -133,6 +133,23 @@ class BareMessages : public MessageTaker {
   std::uint64_t answers_ = 0;
 };
 
+/// Lets the target's side of emulated remote accesses run while one of them is measured.
+class TargetThread {
+ public:
+  explicit TargetThread(RdmoTarget& target)
+      : thread_([this, &target] {
+          while (!end_.load(std::memory_order_relaxed)) target.progress();
+        }) {}
+  ~TargetThread() {
+    end_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> end_{false};
+  std::thread thread_;
+};
+
 /// Appends through the worker; record n is filled with a byte that follows from n.
 class WorkerAppends {
  public:
@@ -149,6 +166,8 @@ class WorkerAppends {
     auto appends = std::unique_ptr<WorkerAppends>(new WorkerAppends(*std::move(made), target, config.bytes));
     auto queue = target.admit(appends->client_->address());
     if (!queue) return queue.error();
+    std::optional<TargetThread> helper;
+    if (!config.shared) helper.emplace(target);
     WHARF_TRY(appends->client_->connect(target.grant()));
     WHARF_TRY(appends->flush());
     return appends;
@@ -264,23 +283,6 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-/// Lets the target's side of emulated remote accesses run while one of them is measured.
-class TargetThread {
- public:
-  explicit TargetThread(RdmoTarget& target)
-      : thread_([this, &target] {
-          while (!end_.load(std::memory_order_relaxed)) target.progress();
-        }) {}
-  ~TargetThread() {
-    end_ = true;
-    thread_.join();
-  }
-
- private:
-  std::atomic<bool> end_{false};
-  std::thread thread_;
-};
-
 }  // namespace
 
 Result<std::vector<RdmoRate>> measure_rdmo(const RdmoMeasurementConfig& config,
@@ -386,7 +388,7 @@ Result<std::vector<RdmoRate>> measure_rdmo(const RdmoMeasurementConfig& config,
   for (std::uint32_t round = 0; round < config.rounds && !stop.load(); ++round) {
     for (Kind& kind : kinds) {
       std::optional<TargetThread> helper;
-      if (kind.helped) helper.emplace(**target);
+      if (kind.helped || !config.shared) helper.emplace(**target);
       const TimePs begin = clock.now();
       auto count = kind.rate(begin + config.turn);
       if (!count) return count.error();
