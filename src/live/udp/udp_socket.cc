@@ -14,6 +14,8 @@
 #include <cstring>
 #include <utility>
 
+#include "live/shm/descriptor.h"
+
 namespace wharf::live {
 namespace {
 
@@ -160,7 +162,10 @@ Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local, const SocketConfig& 
     ::close(descriptor);
     return error;
   }
-  return UdpSocket(descriptor, from_system(address), config.service_field);
+  Descriptor owner(descriptor);  // Its buffers may find no memory.
+  UdpSocket made(descriptor, from_system(address), config.service_field);
+  owner.release();
+  return made;
 }
 
 UdpSocket::UdpSocket(UdpSocket&& other) noexcept

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "live/urma/guarded.h"
 #include "live/urma/identity.h"
 #include "live/urma/library.h"
 
@@ -154,11 +155,15 @@ urma_context_t* urma_create_context(urma_device_t* dev, uint32_t eid_index) {
   const std::lock_guard lock(Library::get().mutex());
   Device* const device = Library::get().find(dev);
   if (device == nullptr || eid_index >= device->addresses.size()) return refuse<urma_context_t>(EINVAL);
-  Interface* const interface = Library::get().interface(device->addresses[eid_index]);
+  Interface* interface = nullptr;
+  if (!attempted([&] { interface = Library::get().interface(device->addresses[eid_index]); })) {
+    return refuse<urma_context_t>(ENOMEM);
+  }
   if (interface == nullptr) return refuse<urma_context_t>(EADDRNOTAVAIL);
   const int events = ::eventfd(0, EFD_CLOEXEC);  // Blocks, as programs expect.
   const auto prepare = [&](Context& made) { made.interface = interface; };
-  Context* const context = events < 0 ? nullptr : tables().contexts.make(prepare);
+  Context* context = nullptr;
+  if (events >= 0) attempted([&] { context = tables().contexts.make(prepare); });
   if (context == nullptr) {
     if (events >= 0) ::close(events);
     return refuse<urma_context_t>(ENOMEM);
@@ -186,6 +191,7 @@ urma_status_t urma_delete_context(urma_context_t* ctx) {
     const Interface::Section section(*context->interface);
     if (context->children != 0) return URMA_EAGAIN;
   }
+  signal(context->api.async_fd);  // Whoever waits there looks, and finds it gone.
   ::close(context->api.async_fd);
   ::pthread_mutex_destroy(&context->api.mutex);
   return tables().contexts.end(context) ? URMA_SUCCESS : URMA_EINVAL;

@@ -35,32 +35,34 @@ void count(const urma_async_event_t& event, bool acknowledged) {
 extern "C" {
 
 urma_status_t urma_get_async_event(urma_context_t* ctx, urma_async_event_t* event) {
-  Context* const context = tables().contexts.find(ctx);
-  if (context == nullptr || event == nullptr) return URMA_EINVAL;
+  if (event == nullptr) return URMA_EINVAL;
+  int descriptor = -1;
+  const auto take = [&](Context& context) -> urma_status_t {
+    descriptor = context.api.async_fd;
+    if (context.events.empty()) return URMA_EAGAIN;
+    *event = context.events.front();
+    context.events.pop_front();
+    count(*event, false);
+    if (context.events.empty()) quiet(context.api.async_fd);
+    return URMA_SUCCESS;
+  };
   for (;;) {
-    {
-      const Interface::Section section(*context->interface);
-      if (!context->events.empty()) {
-        *event = context->events.front();
-        context->events.pop_front();
-        count(*event, false);
-        if (context->events.empty()) quiet(context->api.async_fd);
-        return URMA_SUCCESS;
-      }
-    }
+    // Another thread may have deleted it while this one waited.
+    const urma_status_t status = with(tables().contexts, ctx, take);
+    if (status != URMA_EAGAIN) return status;
     // The program says by the descriptor whether it waits.
-    if ((::fcntl(context->api.async_fd, F_GETFL) & O_NONBLOCK) != 0) return URMA_EAGAIN;
-    pollfd wait{context->api.async_fd, POLLIN, 0};
+    if ((::fcntl(descriptor, F_GETFL) & O_NONBLOCK) != 0) return URMA_EAGAIN;
+    pollfd wait{descriptor, POLLIN, 0};
     if (::poll(&wait, 1, -1) < 0) return URMA_EAGAIN;
   }
 }
 
 void urma_ack_async_event(urma_async_event_t* event) {
   if (event == nullptr) return;
-  Context* const context = tables().contexts.find(event->urma_ctx);
-  if (context == nullptr) return;
-  const Interface::Section section(*context->interface);
-  count(*event, true);
+  with(tables().contexts, event->urma_ctx, [&](Context&) -> urma_status_t {
+    count(*event, true);
+    return URMA_SUCCESS;
+  });
 }
 
 }  // extern "C"

@@ -58,8 +58,8 @@ urma_status_t deactivate(Jfc& jfc) {
   if (!jfc.active) return URMA_EINVAL;
   if (jfc.users != 0) return URMA_EAGAIN;
   if (jfc.jfce != nullptr) {
-    std::erase(jfc.jfce->ready, &jfc);
-    if (jfc.jfce->ready.empty()) quiet(jfc.jfce->api.fd);
+    if (jfc.signalled) jfc.jfce->forget_ready(jfc);
+    if (jfc.jfce->first_ready == nullptr) quiet(jfc.jfce->api.fd);
     --jfc.jfce->users;
   }
   withdraw(*jfc.context, &jfc.api);
@@ -94,26 +94,28 @@ urma_status_t release(Jfc& jfc) {
 extern "C" {
 
 urma_jfce_t* urma_create_jfce(urma_context_t* ctx) {
-  Context* const context = tables().contexts.find(ctx);
-  if (context == nullptr) return refuse<urma_jfce_t>(EINVAL);
+  if (tables().contexts.find(ctx) == nullptr) return refuse<urma_jfce_t>(EINVAL);
   const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (descriptor < 0) return nullptr;
-  const Interface::Section section(*context->interface);
-  Jfce* const jfce = tables().jfces.make([&](Jfce& made) { made.context = context; });
-  if (jfce == nullptr) {
-    ::close(descriptor);
-    return refuse<urma_jfce_t>(ENOMEM);
-  }
-  jfce->api.urma_ctx = ctx;
-  jfce->api.fd = descriptor;
-  jfce->api.ref.atomic_cnt = 1;
-  ++context->children;
-  return &jfce->api;
+  Jfce* jfce = nullptr;
+  with(tables().contexts, ctx, [&](Context& context) -> urma_status_t {
+    jfce = tables().jfces.make([&](Jfce& made) { made.context = &context; });
+    if (jfce == nullptr) return URMA_ENOMEM;
+    jfce->api.urma_ctx = ctx;
+    jfce->api.fd = descriptor;
+    jfce->api.ref.atomic_cnt = 1;
+    ++context.children;
+    return URMA_SUCCESS;
+  });
+  if (jfce != nullptr) return &jfce->api;
+  ::close(descriptor);
+  return refuse<urma_jfce_t>(ENOMEM);
 }
 
 urma_status_t urma_delete_jfce(urma_jfce_t* jfce) {
   return with(tables().jfces, jfce, [](Jfce& found) -> urma_status_t {
     if (found.users != 0) return URMA_EAGAIN;
+    signal(found.api.fd);  // Whoever waits there looks, and finds it gone.
     ::close(found.api.fd);
     --found.context->children;
     return tables().jfces.end(&found) ? URMA_SUCCESS : URMA_EINVAL;
@@ -121,23 +123,23 @@ urma_status_t urma_delete_jfce(urma_jfce_t* jfce) {
 }
 
 urma_jfc_t* urma_create_jfc(urma_context_t* ctx, urma_jfc_cfg_t* jfc_cfg) {
-  Context* const context = tables().contexts.find(ctx);
-  if (context == nullptr || jfc_cfg == nullptr) return refuse<urma_jfc_t>(EINVAL);
-  const Interface::Section section(*context->interface);
-  Jfc* const jfc = allocate_jfc(*context, *jfc_cfg);
-  if (jfc == nullptr) return nullptr;
-  activate(*jfc);
-  return &jfc->api;
+  if (jfc_cfg == nullptr) return refuse<urma_jfc_t>(EINVAL);
+  return made_in(ctx, [&](Context& context) -> urma_jfc_t* {
+    Jfc* const jfc = allocate_jfc(context, *jfc_cfg);
+    if (jfc == nullptr) return nullptr;
+    activate(*jfc);
+    return &jfc->api;
+  });
 }
 
 urma_status_t urma_alloc_jfc(urma_context_t* urma_ctx, urma_jfc_cfg_t* cfg, urma_jfc_t** jfc) {
-  Context* const context = tables().contexts.find(urma_ctx);
-  if (context == nullptr || cfg == nullptr || jfc == nullptr) return URMA_EINVAL;
-  const Interface::Section section(*context->interface);
-  Jfc* const made = allocate_jfc(*context, *cfg);
-  if (made == nullptr) return errno == ENOMEM ? URMA_ENOMEM : URMA_EINVAL;
-  *jfc = &made->api;
-  return URMA_SUCCESS;
+  if (cfg == nullptr || jfc == nullptr) return URMA_EINVAL;
+  return with(tables().contexts, urma_ctx, [&](Context& context) -> urma_status_t {
+    Jfc* const made = allocate_jfc(context, *cfg);
+    if (made == nullptr) return errno == ENOMEM ? URMA_ENOMEM : URMA_EINVAL;
+    *jfc = &made->api;
+    return URMA_SUCCESS;
+  });
 }
 
 urma_status_t urma_active_jfc(urma_jfc_t* jfc) {
@@ -179,19 +181,20 @@ urma_status_t urma_delete_jfc_batch(urma_jfc_t** jfc_arr, int jfc_num, urma_jfc_
 }
 
 int urma_poll_jfc(urma_jfc_t* jfc, int cr_cnt, urma_cr_t* cr) {
-  Jfc* const found = tables().jfcs.find(jfc);
-  if (found == nullptr || cr_cnt <= 0 || cr == nullptr) return -1;
-  const Interface::Section section(*found->context->interface);
-  if (!found->active) return -1;
-  if (found->count == 0) found->context->interface->step();
-  int taken = 0;
-  while (taken < cr_cnt && found->count > 0) {
-    cr[taken++] = found->ring[found->head];
-    found->head = found->head + 1 == found->ring.size() ? 0 : found->head + 1;
-    --found->count;
-    found->overrun = false;  // There is room again; the next loss is told anew.
-  }
-  return taken;
+  if (cr_cnt <= 0 || cr == nullptr) return -1;
+  const auto take = [&](Jfc& found) {
+    if (!found.active) return -1;
+    if (found.count == 0) found.context->interface->step();
+    int taken = 0;
+    while (taken < cr_cnt && found.count > 0) {
+      cr[taken++] = found.ring[found.head];
+      found.head = found.head + 1 == found.ring.size() ? 0 : found.head + 1;
+      --found.count;
+      found.overrun = false;  // There is room again; the next loss is told anew.
+    }
+    return taken;
+  };
+  return with(tables().jfcs, jfc, take, -1, -1);
 }
 
 urma_status_t urma_rearm_jfc(urma_jfc_t* jfc, bool solicited_only) {
@@ -205,24 +208,24 @@ urma_status_t urma_rearm_jfc(urma_jfc_t* jfc, bool solicited_only) {
 }
 
 int urma_wait_jfc(urma_jfce_t* jfce, uint32_t jfc_cnt, int time_out, urma_jfc_t* jfc[]) {
-  Jfce* const found = tables().jfces.find(jfce);
-  if (found == nullptr || jfc_cnt == 0 || jfc == nullptr) return -1;
-  for (;;) {
-    {
-      const Interface::Section section(*found->context->interface);
-      std::uint32_t taken = 0;
-      while (taken < jfc_cnt && !found->ready.empty()) {
-        Jfc* const ready = found->ready.front();
-        found->ready.pop_front();
-        ready->signalled = false;
-        ++ready->events_given;
-        jfc[taken++] = &ready->api;
-      }
-      if (found->ready.empty()) quiet(found->api.fd);
-      if (taken > 0) return static_cast<int>(taken);
+  if (jfc_cnt == 0 || jfc == nullptr) return -1;
+  int descriptor = -1;
+  const auto take = [&](Jfce& found) {
+    int taken = 0;
+    while (static_cast<std::uint32_t>(taken) < jfc_cnt && found.first_ready != nullptr) {
+      Jfc* const ready = found.take_ready();
+      ++ready->events_given;
+      jfc[taken++] = &ready->api;
     }
-    if (time_out == 0) return 0;
-    pollfd wait{found->api.fd, POLLIN, 0};
+    if (found.first_ready == nullptr) quiet(found.api.fd);
+    descriptor = found.api.fd;
+    return taken;
+  };
+  for (;;) {
+    // Another thread may have deleted it while this one waited.
+    const int taken = with(tables().jfces, jfce, take, -1, -1);
+    if (taken != 0 || time_out == 0) return taken;
+    pollfd wait{descriptor, POLLIN, 0};
     const int got = ::poll(&wait, 1, time_out);
     if (got == 0) return 0;
     if (got < 0) {

@@ -233,7 +233,9 @@ urma_status_t post_one(QueueSide& side, const urma_jfs_cfg_t& cfg, const TargetJ
   if (sound && cfg.trans_mode == URMA_TM_UM) sound = request.length <= interface.mtu();
   urma_status_t status = URMA_EINVAL;
   if (sound) {
-    switch (interface.post(side.queue, target->remote, request)) {
+    // Without memory there is no room for it.
+    switch (guarded(engine::PostStatus::kQueueFull,
+                    [&] { return interface.post(side.queue, target->remote, request); })) {
       case engine::PostStatus::kOk:
         status = URMA_SUCCESS;
         break;
@@ -261,7 +263,8 @@ urma_status_t post_one(QueueSide& side, const urma_jfs_cfg_t& cfg, const TargetJ
 urma_status_t post_all(QueueSide& side, const urma_jfs_cfg_t& cfg, const TargetJetty* bound,
                        urma_jfs_wr_t* wr, urma_jfs_wr_t** bad) {
   for (; wr != nullptr; wr = wr->next) {
-    const urma_status_t status = post_one(side, cfg, bound, *wr);
+    const urma_status_t status =
+        guarded(urma_status_t{URMA_ENOMEM}, [&] { return post_one(side, cfg, bound, *wr); });
     if (status != URMA_SUCCESS) {
       *bad = wr;
       return status;
@@ -297,7 +300,7 @@ urma_status_t receive_one(Jfr& jfr, const urma_jfr_wr_t& wr) {
 
 urma_status_t receive_all(Jfr& jfr, urma_jfr_wr_t* wr, urma_jfr_wr_t** bad) {
   for (; wr != nullptr; wr = wr->next) {
-    const urma_status_t status = receive_one(jfr, *wr);
+    const urma_status_t status = guarded(urma_status_t{URMA_ENOMEM}, [&] { return receive_one(jfr, *wr); });
     if (status != URMA_SUCCESS) {
       *bad = wr;
       return status;

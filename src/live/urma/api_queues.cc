@@ -157,11 +157,21 @@ urma_status_t activate(Jfr& jfr) {
   config.receive_queue = *receives;
   config.token = cfg.flag.bs.token_policy == URMA_TOKEN_NONE ? 0 : cfg.token_value.token;
   config.public_id = cfg.id < ub::kFirstJettyId ? cfg.id : 0;
-  auto named = interface.create_queue(config, jfr.side);
+  Result<engine::QueueId> named = Error{ErrorKind::kEnvironment, "no memory"};
+  if (!attempted([&] { named = interface.create_queue(config, jfr.side); })) {
+    (void)interface.engine().destroy_queue(interface.now(), *receives);
+    return URMA_ENOMEM;
+  }
   if (!named) {
     (void)interface.engine().destroy_queue(interface.now(), *receives);
     log(URMA_VLOG_LEVEL_ERR, "%s", named.error().message.c_str());
     return cfg.id != 0 ? URMA_EEXIST : URMA_FAIL;
+  }
+  if (!attempted([&] { interface.watch_receives(*receives, &jfr.side); })) {
+    jfr.side.queue.queue = *named;
+    interface.destroy_queue(jfr.side.queue);
+    (void)interface.engine().destroy_queue(interface.now(), *receives);
+    return URMA_ENOMEM;
   }
   WHARF_CHECK(interface.engine().set_patience(*named, patience_of({}, cfg.min_rnr_timer)).ok());
   jfr.receives = *receives;
@@ -170,7 +180,6 @@ urma_status_t activate(Jfr& jfr) {
   jfr.side.state = URMA_JETTY_STATE_READY;
   jfr.state = URMA_JFR_STATE_READY;
   ++jfc->users;
-  interface.watch_receives(jfr.receives, &jfr.side);
   jfr.api.jfr_id = id_of(*jfr.context, config.public_id != 0 ? config.public_id : *named);
   jfr.api.handle = *named;
   jfr.api.urma_jfr_opt.is_actived = true;
@@ -183,7 +192,8 @@ urma_status_t deactivate(Jfr& jfr) {
   Interface& interface = *jfr.context->interface;
   interface.watch_receives(jfr.receives, nullptr);
   end_queue(jfr.side);
-  WHARF_CHECK(interface.engine().destroy_queue(interface.now(), jfr.receives).ok());
+  // Refused where a queue before it found no memory to end whole: then it stays too.
+  attempted([&] { (void)interface.engine().destroy_queue(interface.now(), jfr.receives); });
   jfr.receives = engine::kOwn;
   jfr.state = URMA_JFR_STATE_RESET;
   --jfr.side.receive_jfc->users;
@@ -227,7 +237,10 @@ urma_status_t activate(Jetty& jetty) {
   config.receive_queue = jfr->receives;
   config.token = receives.flag.bs.token_policy == URMA_TOKEN_NONE ? 0 : receives.token_value.token;
   config.public_id = cfg.id < ub::kFirstJettyId ? cfg.id : 0;
-  if (group != nullptr) config.group = group->group;
+  if (group != nullptr) {
+    config.group = group->group;
+    group->members.reserve(group->members.size() + 1);
+  }
   const urma_status_t status =
       make_queue(jetty.side, cfg.jfs_cfg, config, patience_of(cfg.jfs_cfg, receives.min_rnr_timer));
   if (status != URMA_SUCCESS) return config.public_id != 0 ? URMA_EEXIST : status;
@@ -343,28 +356,28 @@ namespace {
 template <typename Object, typename Cfg>
 auto* create(urma_context_t* ctx, Cfg* cfg, Object* (*allocate)(Context&, Cfg&)) {
   using Api = decltype(Object::api);
-  Context* const context = tables().contexts.find(ctx);
-  if (context == nullptr || cfg == nullptr) return refuse<Api>(EINVAL);
-  const Interface::Section section(*context->interface);
-  Object* const made = allocate(*context, *cfg);
-  if (made == nullptr) return static_cast<Api*>(nullptr);
-  const urma_status_t status = activate(*made);
-  if (status != URMA_SUCCESS) {
-    release(*made);
-    return refuse<Api>(status == URMA_FAIL ? ENOSPC : status);
-  }
-  return &made->api;
+  if (cfg == nullptr) return refuse<Api>(EINVAL);
+  return made_in(ctx, [&](Context& context) -> Api* {
+    Object* const made = allocate(context, *cfg);
+    if (made == nullptr) return nullptr;
+    const urma_status_t status = guarded(urma_status_t{URMA_ENOMEM}, [&] { return activate(*made); });
+    if (status != URMA_SUCCESS) {
+      release(*made);
+      return refuse<Api>(status == URMA_FAIL ? ENOSPC : status);
+    }
+    return &made->api;
+  });
 }
 
 template <typename Object, typename Cfg, typename Api>
 urma_status_t allocate_only(urma_context_t* ctx, Cfg* cfg, Api** out, Object* (*allocate)(Context&, Cfg&)) {
-  Context* const context = tables().contexts.find(ctx);
-  if (context == nullptr || cfg == nullptr || out == nullptr) return URMA_EINVAL;
-  const Interface::Section section(*context->interface);
-  Object* const made = allocate(*context, *cfg);
-  if (made == nullptr) return errno == ENOMEM ? URMA_ENOMEM : URMA_EINVAL;
-  *out = &made->api;
-  return URMA_SUCCESS;
+  if (cfg == nullptr || out == nullptr) return URMA_EINVAL;
+  return with(tables().contexts, ctx, [&](Context& context) -> urma_status_t {
+    Object* const made = allocate(context, *cfg);
+    if (made == nullptr) return errno == ENOMEM ? URMA_ENOMEM : URMA_EINVAL;
+    *out = &made->api;
+    return URMA_SUCCESS;
+  });
 }
 
 /// A refusal leaves the object as it was.

@@ -69,9 +69,12 @@ Segment* register_segment(Context& context, const urma_seg_cfg_t& cfg) {
   config.rights.remote_atomic = (access & URMA_ACCESS_ATOMIC) != 0;
   config.token_value = cfg.token_value.token;
   config.check_value = policy != URMA_TOKEN_NONE;
-  auto token = interface.engine().register_segment(interface.now(), config);
-  const auto prepare = [&](Segment& each) { each.context = &context; };
-  Segment* const made = token ? tables().segments.make(prepare) : nullptr;
+  Result<verbs::SegmentToken> token = Error{ErrorKind::kEnvironment, "no memory"};
+  attempted([&] { token = interface.engine().register_segment(interface.now(), config); });
+  Segment* made = nullptr;
+  if (token) {
+    attempted([&] { made = tables().segments.make([&](Segment& each) { each.context = &context; }); });
+  }
   if (made == nullptr) {
     if (token) (void)interface.engine().deregister_segment(interface.now(), *token);
     if (!given) end_token_id(*token_id);
@@ -112,12 +115,12 @@ extern "C" {
 urma_token_id_t* urma_alloc_token_id(urma_context_t* ctx) { return urma_alloc_token_id_ex(ctx, {}); }
 
 urma_token_id_t* urma_alloc_token_id_ex(urma_context_t* ctx, urma_token_id_flag_t flag) {
-  Context* const context = tables().contexts.find(ctx);
-  if (context == nullptr) return refuse<urma_token_id_t>(EINVAL);
-  if (flag.bs.multi_seg != 0) return refuse<urma_token_id_t>(ENOTSUP);
-  const Interface::Section section(*context->interface);
-  TokenId* const made = make_token_id(*context, flag.value);
-  return made == nullptr ? nullptr : &made->api;
+  if (flag.bs.multi_seg != 0 && tables().contexts.find(ctx) != nullptr)
+    return refuse<urma_token_id_t>(ENOTSUP);
+  return made_in(ctx, [&](Context& context) -> urma_token_id_t* {
+    TokenId* const made = make_token_id(context, flag.value);
+    return made == nullptr ? nullptr : &made->api;
+  });
 }
 
 urma_status_t urma_free_token_id(urma_token_id_t* token_id) {
@@ -125,11 +128,11 @@ urma_status_t urma_free_token_id(urma_token_id_t* token_id) {
 }
 
 urma_target_seg_t* urma_register_seg(urma_context_t* ctx, urma_seg_cfg_t* seg_cfg) {
-  Context* const context = tables().contexts.find(ctx);
-  if (context == nullptr || seg_cfg == nullptr) return refuse<urma_target_seg_t>(EINVAL);
-  const Interface::Section section(*context->interface);
-  Segment* const made = register_segment(*context, *seg_cfg);
-  return made == nullptr ? nullptr : &made->api;
+  if (seg_cfg == nullptr) return refuse<urma_target_seg_t>(EINVAL);
+  return made_in(ctx, [&](Context& context) -> urma_target_seg_t* {
+    Segment* const made = register_segment(context, *seg_cfg);
+    return made == nullptr ? nullptr : &made->api;
+  });
 }
 
 urma_status_t urma_unregister_seg(urma_target_seg_t* target_seg) {
@@ -148,8 +151,7 @@ urma_status_t urma_unregister_seg(urma_target_seg_t* target_seg) {
 
 urma_target_seg_t* urma_import_seg(urma_context_t* ctx, urma_seg_t* seg, urma_token_t* token_value,
                                    uint64_t addr, urma_import_seg_flag_t flag) {
-  Context* const context = tables().contexts.find(ctx);
-  if (context == nullptr || seg == nullptr) return refuse<urma_target_seg_t>(EINVAL);
+  if (tables().contexts.find(ctx) == nullptr || seg == nullptr) return refuse<urma_target_seg_t>(EINVAL);
   const auto endpoint = endpoint_of(seg->ubva.eid, seg->ubva.uasid);
   if (!endpoint || seg->token_id >= ub::kTokenIds) return refuse<urma_target_seg_t>(EINVAL);
   // Remote memory is not mapped into the process.
@@ -157,16 +159,17 @@ urma_target_seg_t* urma_import_seg(urma_context_t* ctx, urma_seg_t* seg, urma_to
   if (token_value == nullptr && seg->attr.bs.token_policy != URMA_TOKEN_NONE) {
     return refuse<urma_target_seg_t>(EINVAL);
   }
-  const Interface::Section section(*context->interface);
-  Segment* const made = tables().segments.make([&](Segment& each) { each.context = context; });
-  if (made == nullptr) return refuse<urma_target_seg_t>(ENOMEM);
-  made->token = {seg->token_id, token_value == nullptr ? 0 : token_value->token};
-  made->api.seg = *seg;
-  made->api.mva = seg->ubva.va;
-  made->api.urma_ctx = ctx;
-  made->api.handle = reinterpret_cast<std::uintptr_t>(made);
-  ++context->children;
-  return &made->api;
+  return made_in(ctx, [&](Context& context) -> urma_target_seg_t* {
+    Segment* const made = tables().segments.make([&](Segment& each) { each.context = &context; });
+    if (made == nullptr) return refuse<urma_target_seg_t>(ENOMEM);
+    made->token = {seg->token_id, token_value == nullptr ? 0 : token_value->token};
+    made->api.seg = *seg;
+    made->api.mva = seg->ubva.va;
+    made->api.urma_ctx = ctx;
+    made->api.handle = reinterpret_cast<std::uintptr_t>(made);
+    ++context.children;
+    return &made->api;
+  });
 }
 
 urma_status_t urma_unimport_seg(urma_target_seg_t* tseg) {

@@ -42,7 +42,8 @@ TargetJetty* make_target(Context& context, const TargetChoice& choice, const urm
   Interface& interface = *context.interface;
   Peer* const peer = interface.reach(*endpoint);
   if (peer == nullptr) return refuse<TargetJetty>(ENOMEM);
-  TargetJetty* const target = tables().targets.make([&](TargetJetty& made) { made.context = &context; });
+  TargetJetty* target = nullptr;
+  attempted([&] { target = tables().targets.make([&](TargetJetty& made) { made.context = &context; }); });
   if (target == nullptr) {
     interface.leave(*peer);
     return refuse<TargetJetty>(ENOMEM);
@@ -116,10 +117,10 @@ urma_status_t bind(Jetty& jetty, TargetJetty& target) {
     return URMA_EINVAL;
   }
   if (jetty.bound != nullptr) return URMA_EEXIST;
+  jetty.context->interface->bind(jetty.side.queue, target.remote);
   jetty.bound = &target;
   jetty.api.remote_jetty = &target.api;
   ++target.bound;
-  jetty.context->interface->bind(jetty.side.queue, target.remote);
   return URMA_SUCCESS;
 }
 
@@ -146,11 +147,11 @@ extern "C" {
 
 urma_target_jetty_t* urma_import_jetty(urma_context_t* ctx, urma_rjetty_t* rjetty,
                                        urma_token_t* token_value) {
-  Context* const context = tables().contexts.find(ctx);
-  if (context == nullptr || rjetty == nullptr) return refuse<urma_target_jetty_t>(EINVAL);
-  const Interface::Section section(*context->interface);
-  TargetJetty* const target = import(*context, *rjetty, token_value);
-  return target == nullptr ? nullptr : &target->api;
+  if (rjetty == nullptr) return refuse<urma_target_jetty_t>(EINVAL);
+  return made_in(ctx, [&](Context& context) -> urma_target_jetty_t* {
+    TargetJetty* const target = import(context, *rjetty, token_value);
+    return target == nullptr ? nullptr : &target->api;
+  });
 }
 
 urma_target_jetty_t* urma_import_jetty_ex(urma_context_t* ctx, urma_rjetty_t* rjetty,
@@ -164,18 +165,18 @@ urma_status_t urma_unimport_jetty(urma_target_jetty_t* tjetty) {
 }
 
 urma_target_jetty_t* urma_import_jfr(urma_context_t* ctx, urma_rjfr_t* rjfr, urma_token_t* token_value) {
-  Context* const context = tables().contexts.find(ctx);
   std::uint32_t order = 0;
-  if (context == nullptr || rjfr == nullptr ||
+  if (tables().contexts.find(ctx) == nullptr || rjfr == nullptr ||
       !take_order(rjfr->trans_mode, rjfr->flag.bs.order_type, order)) {
     return refuse<urma_target_jetty_t>(EINVAL);
   }
   if (rjfr->trans_mode == URMA_TM_RC) return refuse<urma_target_jetty_t>(EINVAL);
   rjfr->flag.bs.order_type = order & 0xffU;
-  const Interface::Section section(*context->interface);
-  TargetJetty* const target = make_target(
-      *context, {rjfr->jfr_id, rjfr->trans_mode, URMA_JFR, rjfr->flag, {}, rjfr->tp_type}, token_value);
-  return target == nullptr ? nullptr : &target->api;
+  return made_in(ctx, [&](Context& context) -> urma_target_jetty_t* {
+    TargetJetty* const target = make_target(
+        context, {rjfr->jfr_id, rjfr->trans_mode, URMA_JFR, rjfr->flag, {}, rjfr->tp_type}, token_value);
+    return target == nullptr ? nullptr : &target->api;
+  });
 }
 
 urma_target_jetty_t* urma_import_jfr_ex(urma_context_t* ctx, urma_rjfr_t* rjfr, urma_token_t* token_value,
@@ -247,23 +248,23 @@ void urma_put_rjetty(urma_rjetty_t* rjetty) { std::free(rjetty); }
 // --- Notifiers: imports and bindings here are done when the call returns, so their notes are there at once.
 
 urma_notifier_t* urma_create_notifier(urma_context_t* ctx) {
-  Context* const context = tables().contexts.find(ctx);
-  if (context == nullptr) return refuse<urma_notifier_t>(EINVAL);
+  if (tables().contexts.find(ctx) == nullptr) return refuse<urma_notifier_t>(EINVAL);
   const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (descriptor < 0) return nullptr;
-  const Interface::Section section(*context->interface);
-  Notifier* const notifier = tables().notifiers.make([&](Notifier& made) { made.context = context; });
-  if (notifier == nullptr) {
-    ::close(descriptor);
-    return refuse<urma_notifier_t>(ENOMEM);
-  }
-  notifier->api.urma_ctx = ctx;
-  notifier->api.fd = descriptor;
-  ++context->children;
-  return &notifier->api;
+  urma_notifier_t* const notifier = made_in(ctx, [&](Context& context) -> urma_notifier_t* {
+    Notifier* const made = tables().notifiers.make([&](Notifier& each) { each.context = &context; });
+    if (made == nullptr) return refuse<urma_notifier_t>(ENOMEM);
+    made->api.urma_ctx = ctx;
+    made->api.fd = descriptor;
+    ++context.children;
+    return &made->api;
+  });
+  if (notifier == nullptr) ::close(descriptor);
+  return notifier;
 }
 urma_status_t urma_delete_notifier(urma_notifier_t* notifier) {
   return with(tables().notifiers, notifier, [](Notifier& found) -> urma_status_t {
+    signal(found.api.fd);  // Whoever waits there looks, and finds it gone.
     ::close(found.api.fd);
     --found.context->children;
     return tables().notifiers.end(&found) ? URMA_SUCCESS : URMA_EINVAL;
@@ -290,10 +291,9 @@ urma_target_jetty_t* urma_import_jetty_async(urma_notifier_t* notifier, const ur
 urma_status_t urma_unimport_jetty_async(urma_target_jetty_t* tjetty) { return urma_unimport_jetty(tjetty); }
 urma_status_t urma_bind_jetty_async(urma_notifier_t* notifier, urma_jetty_t* jetty,
                                     urma_target_jetty_t* tjetty, uint64_t user_ctx, int) {
-  Notifier* const found = tables().notifiers.find(notifier);
-  if (found == nullptr) return URMA_EINVAL;
   return with_pair(jetty, tjetty, [&](Jetty& bound, TargetJetty& to) -> urma_status_t {
-    if (bound.context->interface != found->context->interface) return URMA_EINVAL;
+    Notifier* const found = tables().notifiers.find(notifier);
+    if (found == nullptr || bound.context->interface != found->context->interface) return URMA_EINVAL;
     const urma_status_t status = bind(bound, to);
     if (status != URMA_SUCCESS) return status;
     urma_notify_t done{};
@@ -308,20 +308,23 @@ urma_status_t urma_bind_jetty_async(urma_notifier_t* notifier, urma_jetty_t* jet
 urma_status_t urma_unbind_jetty_async(urma_jetty_t* jetty) { return urma_unbind_jetty(jetty); }
 
 int urma_wait_notify(urma_notifier_t* notifier, uint32_t cnt, urma_notify_t* notify, int timeout) {
-  Notifier* const found = tables().notifiers.find(notifier);
-  if (found == nullptr || cnt == 0 || notify == nullptr) return -1;
-  for (bool waited = false;; waited = true) {
-    {
-      const Interface::Section section(*found->context->interface);
-      std::uint32_t taken = 0;
-      while (taken < cnt && !found->notes.empty()) {
-        notify[taken++] = found->notes.front();
-        found->notes.pop_front();
-      }
-      if (found->notes.empty()) quiet(found->api.fd);
-      if (taken > 0 || timeout == 0 || waited) return static_cast<int>(taken);
+  if (cnt == 0 || notify == nullptr) return -1;
+  int descriptor = -1;
+  const auto take = [&](Notifier& found) {
+    int taken = 0;
+    while (static_cast<std::uint32_t>(taken) < cnt && !found.notes.empty()) {
+      notify[taken++] = found.notes.front();
+      found.notes.pop_front();
     }
-    pollfd wait{found->api.fd, POLLIN, 0};
+    if (found.notes.empty()) quiet(found.api.fd);
+    descriptor = found.api.fd;
+    return taken;
+  };
+  for (bool waited = false;; waited = true) {
+    // Another thread may have deleted it while this one waited.
+    const int taken = with(tables().notifiers, notifier, take, -1, -1);
+    if (taken != 0 || timeout == 0 || waited) return taken;
+    pollfd wait{descriptor, POLLIN, 0};
     const int got = ::poll(&wait, 1, timeout);
     if (got == 0) return 0;
     if (got < 0) return errno == EINTR ? 0 : -1;
@@ -334,41 +337,44 @@ urma_status_t urma_ack_notify(urma_context_t* ctx, uint32_t, urma_notify_t* noti
 // --- Groups. [URMA API, jetty groups]
 
 urma_jetty_grp_t* urma_create_jetty_grp(urma_context_t* ctx, urma_jetty_grp_cfg_t* cfg) {
-  Context* const context = tables().contexts.find(ctx);
-  if (context == nullptr || cfg == nullptr || ::strnlen(cfg->name, sizeof cfg->name) == sizeof cfg->name ||
+  if (tables().contexts.find(ctx) == nullptr || cfg == nullptr ||
+      ::strnlen(cfg->name, sizeof cfg->name) == sizeof cfg->name ||
       cfg->flag.bs.token_policy > URMA_TOKEN_PLAIN_TEXT || cfg->policy > URMA_JETTY_GRP_POLICY_HASH_HINT ||
       cfg->id != 0) {
     return refuse<urma_jetty_grp_t>(EINVAL);
   }
-  Interface& interface = *context->interface;
-  const Interface::Section section(interface);
-  JettyGroup* same = nullptr;
-  tables().groups.for_each([&](JettyGroup& each) {
-    const bool named = cfg->name[0] != 0 && std::strcmp(each.api.cfg.name, cfg->name) == 0;
-    if (named && each.context == context) same = &each;
+  return made_in(ctx, [&](Context& context) -> urma_jetty_grp_t* {
+    Interface& interface = *context.interface;
+    JettyGroup* same = nullptr;
+    tables().groups.for_each([&](JettyGroup& each) {
+      const bool named = cfg->name[0] != 0 && std::strcmp(each.api.cfg.name, cfg->name) == 0;
+      if (named && each.context == &context) same = &each;
+    });
+    if (same != nullptr) return &same->api;
+    auto made = interface.engine().create_group(
+        interface.now(),
+        {.policy = cfg->policy == URMA_JETTY_GRP_POLICY_RR ? engine::GroupPolicy::kRoundRobin
+                                                           : engine::GroupPolicy::kHint,
+         .token = cfg->flag.bs.token_policy == URMA_TOKEN_NONE ? 0 : cfg->token_value.token});
+    if (!made) return refuse<urma_jetty_grp_t>(ENOSPC);
+    JettyGroup* group = nullptr;
+    attempted([&] { group = tables().groups.make([&](JettyGroup& each) { each.context = &context; }); });
+    if (group == nullptr) {
+      (void)interface.engine().destroy_queue(interface.now(), *made);
+      return refuse<urma_jetty_grp_t>(ENOMEM);
+    }
+    group->group = *made;
+    urma_jetty_grp_t& api = group->api;
+    api.urma_ctx = ctx;
+    api.jetty_grp_id = {context.api.eid, context.api.uasid, engine::table_index(*made) + 1};
+    api.cfg = *cfg;
+    api.handle = *made;
+    ::pthread_mutex_init(&api.list_mutex, nullptr);
+    ::pthread_mutex_init(&api.event_mutex, nullptr);
+    ::pthread_cond_init(&api.event_cond, nullptr);
+    ++context.children;
+    return &api;
   });
-  if (same != nullptr) return &same->api;
-  auto made = interface.engine().create_group(
-      interface.now(), {.policy = cfg->policy == URMA_JETTY_GRP_POLICY_RR ? engine::GroupPolicy::kRoundRobin
-                                                                          : engine::GroupPolicy::kHint,
-                        .token = cfg->flag.bs.token_policy == URMA_TOKEN_NONE ? 0 : cfg->token_value.token});
-  if (!made) return refuse<urma_jetty_grp_t>(ENOSPC);
-  JettyGroup* const group = tables().groups.make([&](JettyGroup& each) { each.context = context; });
-  if (group == nullptr) {
-    (void)interface.engine().destroy_queue(interface.now(), *made);
-    return refuse<urma_jetty_grp_t>(ENOMEM);
-  }
-  group->group = *made;
-  urma_jetty_grp_t& api = group->api;
-  api.urma_ctx = ctx;
-  api.jetty_grp_id = {context->api.eid, context->api.uasid, engine::table_index(*made) + 1};
-  api.cfg = *cfg;
-  api.handle = *made;
-  ::pthread_mutex_init(&api.list_mutex, nullptr);
-  ::pthread_mutex_init(&api.event_mutex, nullptr);
-  ::pthread_cond_init(&api.event_cond, nullptr);
-  ++context->children;
-  return &api;
 }
 
 urma_status_t urma_delete_jetty_grp(urma_jetty_grp_t* jetty_grp) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/urma/greeted_peers.h"
 
+#include <iterator>
 #include <utility>
 
 namespace wharf::live::urma {
@@ -21,13 +22,18 @@ Peer* GreetedPeers::in_the_way(std::uint32_t address) {
 }
 
 void GreetedPeers::add(Peer& peer) {
+  // Whatever needs memory first, so that it is in both lists or in none.
+  std::list<Peer*> for_all{&peer};
+  std::list<Peer*> for_address{&peer};
+  Scope& near = of_address_[peer.endpoint.address];
   Peer::Greeting& greeting = peer.greeting;
-  const auto append = [&](Scope& scope) {
+  const auto append = [&](Scope& scope, std::list<Peer*>& one) {
     std::list<Peer*>& list = scope.of(peer);
-    return list.insert(list.end(), &peer);
+    list.splice(list.end(), one);
+    return std::prev(list.end());
   };
-  greeting.of_all = append(all_);
-  greeting.of_address = append(of_address_[peer.endpoint.address]);
+  greeting.of_all = append(all_, for_all);
+  greeting.of_address = append(near, for_address);
   greeting.listed = true;
 }
 

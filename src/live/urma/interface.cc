@@ -11,11 +11,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "base/check.h"
 #include "engine/ub/exchange.h"
 #include "live/udp/direct_memory.h"
 #include "live/udp/ub_live.h"
+#include "live/urma/guarded.h"
 #include "live/urma/identity.h"
 #include "wire/packet.h"
 
@@ -28,6 +30,8 @@ using Ub = LiveProtocol<ub::UbEngine>;
 constexpr std::uint32_t kHeaderBytes = 128;
 /// Records that one input can make before they are taken.
 constexpr std::uint32_t kCompletionDepth = 65536;
+/// After the system gave no memory it is asked again.
+constexpr TimePs kMemoryPause = milliseconds(1);
 
 std::uint32_t mtu_of(std::uint32_t address) {
   const std::uint32_t path = interface_mtu(address);
@@ -69,7 +73,9 @@ struct Interface::Inside {
     result = perform(access);
     return true;
   }
-  wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
+  wire::TrafficClassMask open(TimePs) const {
+    return self.socket_.DatagramPort::open() ? wire::kAllTrafficClasses : wire::TrafficClassMask{0};
+  }
   void send(TimePs, wire::Packet& packet) { self.send_packet(packet); }
   void completed(TimePs, const verbs::Completion& completion) {
     if (QueueOwner* owner = self.owner(completion.queue)) owner->completed(completion);
@@ -82,7 +88,7 @@ Interface::Section::Section(Interface& interface) : lock_(interface.mutex_), int
 }
 
 Interface::Section::~Section() {
-  interface_.settle();
+  interface_.short_of_memory_ = !attempted([this] { interface_.settle(); });
   if (!interface_.sleeping_) return;
   const TimePs due = interface_.deadline();
   if (due >= interface_.sleep_until_) return;
@@ -163,7 +169,10 @@ void Interface::serve() {
     {
       const std::lock_guard lock(mutex_);
       sleeping_ = false;
-      while (!stop_ && step()) {
+      bool worked = true;
+      while (!stop_ && worked) {
+        worked = false;
+        short_of_memory_ = !attempted([&] { worked = step(); });
       }
       if (stop_) return;
       sleep_until_ = deadline();
@@ -194,6 +203,8 @@ bool Interface::step() {
 }
 
 TimePs Interface::deadline() const {
+  if (socket_.turn_is_over()) return now_;  // There may be more to send.
+  if (short_of_memory_) return now_ + kMemoryPause;
   TimePs due = engine_->deadline();
   for (const Peer* each : asking_) due = min(due, min(each->ask_at, each->give_up_at));
   for (const SendQueue* queue : parking_) {
@@ -205,6 +216,7 @@ TimePs Interface::deadline() const {
 void Interface::settle() {
   Inside inside{*this};
   engine::EngineDriver driver(*engine_, inside, inside, inside);
+  socket_.begin_turn();
   driver.settle(now_);
   while (!lost_.empty()) {
     Peer& peer = *lost_.back();
@@ -226,7 +238,10 @@ bool Interface::take_datagrams() {
   const std::size_t count = socket_.receive();
   if (count == 0) return false;
   now_ = clock_.now();
-  for (std::size_t at = 0; at < count; ++at) take(socket_.datagram(at));
+  for (std::size_t at = 0; at < count; ++at) {
+    // A datagram that finds no memory is lost, as on the way.
+    if (!attempted([&] { take(socket_.datagram(at)); })) ++counters_.no_memory;
+  }
   return true;
 }
 
@@ -321,7 +336,10 @@ Result<engine::QueueId> Interface::create_queue(engine::QueueConfig config, Queu
   config.receive_completions = completions_;
   auto made = engine_->create_queue(now_, config);
   if (!made) return made;
-  if (*made >= owners_.size()) owners_.resize(*made + 1, nullptr);
+  if (*made >= owners_.size() && !attempted([&] { owners_.resize(*made + 1, nullptr); })) {
+    WHARF_CHECK(engine_->destroy_queue(now_, *made).ok());
+    throw std::bad_alloc();
+  }
   owners_[*made] = &told;
   return made;
 }
@@ -331,8 +349,11 @@ void Interface::destroy_queue(SendQueue& queue) {
   for (SendQueue::Parked& each : queue.parked) memory_.payloads.release(each.request.inline_data.buffer);
   queue.parked.clear();
   if (queue.queue == engine::kOwn) return;
-  if (queue.queue < owners_.size()) owners_[queue.queue] = nullptr;
-  WHARF_CHECK(engine_->destroy_queue(now_, queue.queue).ok());
+  owners_[queue.queue] = nullptr;
+  // Without memory the engine may keep its place for good; nobody hears of it any more.
+  bool ended = true;
+  attempted([&] { ended = engine_->destroy_queue(now_, queue.queue).ok(); });
+  WHARF_CHECK(ended);
   queue.queue = engine::kOwn;
 }
 

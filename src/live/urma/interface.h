@@ -75,6 +75,7 @@ struct InterfaceCounters {
   std::uint64_t datagrams_sent = 0;
   std::uint64_t unknown_sender = 0;
   std::uint64_t malformed = 0;
+  std::uint64_t no_memory = 0;
 };
 
 class Interface {
@@ -177,6 +178,7 @@ class Interface {
   void review(Peer& peer);
   void expire_peers();
   void end_waiting(SendQueue& queue, const Remote& remote);
+  void end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status);
   bool is_asking_binding(const SendQueue& queue) const;
   SendQueue::Import* import(SendQueue& queue, const Remote& remote, bool& refused);
   Result<engine::PeerId> connect(engine::QueueId queue, const Peer& peer, std::uint32_t jetty,
@@ -218,6 +220,7 @@ class Interface {
 
   int wake_ = -1;  ///< eventfd: the thread's deadline has come nearer.
   bool sleeping_ = false;
+  bool short_of_memory_ = false;  ///< Something was left undone for want of it.
   TimePs sleep_until_ = kNever;
   bool stop_ = false;
   std::thread thread_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/ub/exchange.h"
+#include "live/urma/guarded.h"
 #include "live/urma/identity.h"
 #include "live/urma/interface.h"
 
@@ -32,10 +33,12 @@ Peer* Interface::find(const UdpEndpoint& endpoint) {
 }
 
 Peer& Interface::add_peer(const UdpEndpoint& endpoint) {
-  std::unique_ptr<Peer>& made = peers_[key_of(endpoint)];
-  made = std::make_unique<Peer>();
+  // Later, where they are listed, there is memory for it.
+  asking_.reserve(peers_.size() + 1);
+  lost_.reserve(peers_.size() + 1);
+  auto made = std::make_unique<Peer>();
   made->endpoint = endpoint;
-  return *made;
+  return *(peers_[key_of(endpoint)] = std::move(made));
 }
 
 const Peer* Interface::peer(std::uint32_t number) const {
@@ -49,9 +52,9 @@ Peer* Interface::reach(const UdpEndpoint& endpoint) {
     if (peers_.size() - greeted_.size() >= kPeersMost) return nullptr;
     peer = &add_peer(endpoint);
   }
+  if (peer->state == Peer::State::kIdle) ask(*peer);
   ++peer->remotes;
   greeted_.remove(*peer);
-  if (peer->state == Peer::State::kIdle) ask(*peer);
   return peer;
 }
 
@@ -71,7 +74,8 @@ void Interface::review(Peer& peer) {
   }
   if (peer.greeting.listed) return;
   while (Peer* const other = greeted_.in_the_way(peer.endpoint.address)) evict(*other);
-  greeted_.add(peer);
+  // Without memory to keep it in mind it goes.
+  if (!attempted([&] { greeted_.add(peer); })) evict(peer);
 }
 
 /// It makes room for another. It is told, and so begins anew when it has something to say.
@@ -85,15 +89,15 @@ void Interface::evict(Peer& peer) {
 /// A number that no peer has, and had none for long.
 void Interface::number(Peer& peer) {
   while (peer_of_number_.contains(next_number_)) next_number_ = next_number_ % (wire::kPsnMask - 2) + 1;
+  peer_of_number_[next_number_] = &peer;
   peer.number = next_number_;
   next_number_ = next_number_ % (wire::kPsnMask - 2) + 1;
-  peer_of_number_[peer.number] = &peer;
 }
 
 void Interface::ask(Peer& peer) {
   if (peer.state == Peer::State::kIdle) {
-    peer.state = Peer::State::kAsking;
     number(peer);
+    peer.state = Peer::State::kAsking;
     asking_.push_back(&peer);
     peer.ask_gap = kFirstGap;
   }
@@ -347,28 +351,26 @@ engine::PostStatus Interface::post(SendQueue& queue, const Remote& remote,
   }
   if (queue.parked.size() >= queue.depth) return engine::PostStatus::kQueueFull;
   if (remote.peer->state == Peer::State::kIdle) ask(*remote.peer);
-  memory_.payloads.retain(request.inline_data.buffer);
-  queue.parked.push_back({&remote, request});
   if (std::find(parking_.begin(), parking_.end(), &queue) == parking_.end()) parking_.push_back(&queue);
+  queue.parked.push_back({&remote, request});
+  memory_.payloads.retain(request.inline_data.buffer);
   return engine::PostStatus::kOk;
 }
 
 /// Posts what waits and can go. Requests to one remote queue keep their order; others do not wait for them.
 void Interface::unpark(SendQueue& queue) {
-  std::deque<SendQueue::Parked> waiting;
-  waiting.swap(queue.parked);
+  std::deque<SendQueue::Parked>& parked = queue.parked;
   bool full = false;
-  while (!waiting.empty()) {
-    SendQueue::Parked each = waiting.front();
-    waiting.pop_front();
-    const bool behind =
-        std::any_of(queue.parked.begin(), queue.parked.end(),
-                    [&](const SendQueue::Parked& other) { return other.remote == each.remote; });
+  for (std::size_t at = 0; at < parked.size();) {
+    SendQueue::Parked each = parked[at];
+    const auto place = parked.begin() + static_cast<std::ptrdiff_t>(at);
+    const bool behind = std::any_of(
+        parked.begin(), place, [&](const SendQueue::Parked& other) { return other.remote == each.remote; });
     bool refused = false;
     const SendQueue::Import* const known = full || behind ? nullptr : import(queue, *each.remote, refused);
     if (!refused && (known == nullptr || !known->bound)) {
       if (each.remote->peer->state == Peer::State::kIdle) ask(*each.remote->peer);
-      queue.parked.push_back(each);
+      ++at;
       continue;
     }
     engine::PostStatus status = engine::PostStatus::kBadRequest;
@@ -378,20 +380,18 @@ void Interface::unpark(SendQueue& queue) {
     }
     if (status == engine::PostStatus::kQueueFull) {
       full = true;
-      queue.parked.push_back(each);
+      ++at;
       continue;
     }
-    memory_.payloads.release(each.request.inline_data.buffer);
-    if (status == engine::PostStatus::kOk) continue;
-    verbs::Completion ended;
-    ended.id = each.request.id;
-    ended.queue = queue.queue;
-    ended.verb = each.request.verb;
-    ended.length = each.request.length;
-    ended.status = status == engine::PostStatus::kUnsupported ? verbs::CompletionStatus::kUnsupportedOpcode
-                   : status == engine::PostStatus::kBadQueue  ? verbs::CompletionStatus::kFlushed
-                                                              : verbs::CompletionStatus::kLocalOperation;
-    queue.owner->completed(ended);
+    parked.erase(place);
+    if (status == engine::PostStatus::kOk) {
+      memory_.payloads.release(each.request.inline_data.buffer);
+      continue;
+    }
+    end(queue, each,
+        status == engine::PostStatus::kUnsupported ? verbs::CompletionStatus::kUnsupportedOpcode
+        : status == engine::PostStatus::kBadQueue  ? verbs::CompletionStatus::kFlushed
+                                                   : verbs::CompletionStatus::kLocalOperation);
   }
 }
 
@@ -408,28 +408,36 @@ void Interface::unpark_all() {
   }
 }
 
+/// `parked`, which is no longer in the list, ends with `status`.
+void Interface::end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status) {
+  memory_.payloads.release(parked.request.inline_data.buffer);
+  verbs::Completion ended;
+  ended.id = parked.request.id;
+  ended.queue = queue.queue;
+  ended.verb = parked.request.verb;
+  ended.length = parked.request.length;
+  ended.status = status;
+  queue.owner->completed(ended);
+}
+
 void Interface::end_parked(SendQueue& queue, verbs::CompletionStatus status) {
-  std::deque<SendQueue::Parked> waiting;
-  waiting.swap(queue.parked);
-  for (SendQueue::Parked& each : waiting) {
-    memory_.payloads.release(each.request.inline_data.buffer);
-    verbs::Completion ended;
-    ended.id = each.request.id;
-    ended.queue = queue.queue;
-    ended.verb = each.request.verb;
-    ended.length = each.request.length;
-    ended.status = status;
-    queue.owner->completed(ended);
+  while (!queue.parked.empty()) {
+    const SendQueue::Parked each = queue.parked.front();
+    queue.parked.pop_front();
+    end(queue, each, status);
   }
 }
 
 void Interface::end_waiting(SendQueue& queue, const Remote& remote) {
-  std::deque<SendQueue::Parked> others;
-  std::deque<SendQueue::Parked> ended;
-  for (SendQueue::Parked& each : queue.parked) (each.remote == &remote ? ended : others).push_back(each);
-  queue.parked = std::move(ended);
-  end_parked(queue, verbs::CompletionStatus::kRetryExhausted);
-  queue.parked = std::move(others);
+  for (std::size_t at = 0; at < queue.parked.size();) {
+    const SendQueue::Parked each = queue.parked[at];
+    if (each.remote != &remote) {
+      ++at;
+      continue;
+    }
+    queue.parked.erase(queue.parked.begin() + static_cast<std::ptrdiff_t>(at));
+    end(queue, each, verbs::CompletionStatus::kRetryExhausted);
+  }
 }
 
 void Interface::forget(SendQueue& queue, const Remote& remote) {

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "live/urma/guarded.h"
 #include "live/urma/identity.h"
 
 namespace wharf::live::urma {
@@ -100,7 +101,9 @@ Result<std::vector<DeviceChoice>> parse_devices(std::string_view text) {
 }
 
 Library& Library::get() {
-  static Library* const library = new Library;  // Programs may call until the very end.
+  // Programs may call until the very end, and when there is no memory.
+  alignas(Library) static std::byte place[sizeof(Library)];
+  static Library* const library = ::new (place) Library;
   return *library;
 }
 
@@ -154,13 +157,21 @@ urma_status_t Library::init(std::uint32_t uasid) {
   const std::lock_guard lock(mutex_);
   if (ready_) return URMA_EEXIST;
   if (uasid > kUasidMask) return URMA_EINVAL;
+  const urma_status_t status = guarded(urma_status_t{URMA_ENOMEM}, [&] { return start(uasid); });
+  if (status != URMA_SUCCESS) {
+    devices_.clear();
+    sockets_.clear();
+  }
+  return status;
+}
+
+urma_status_t Library::start(std::uint32_t uasid) {
   const char* const text = std::getenv("WHARF_URMA_DEVICES");
   auto chosen = parse_devices(text == nullptr ? "lo" : text);
   if (!chosen) {
     log(URMA_VLOG_LEVEL_ERR, "%s", chosen.error().message.c_str());
     return URMA_FAIL;
   }
-  devices_.clear();
   for (const DeviceChoice& each : *chosen) {
     auto device = std::make_unique<Device>();
     std::strncpy(device->api.name, each.name.c_str(), sizeof device->api.name - 1);
@@ -169,10 +180,7 @@ urma_status_t Library::init(std::uint32_t uasid) {
     devices_.push_back(std::move(device));
   }
   const urma_status_t status = take_sockets(uasid);
-  if (status != URMA_SUCCESS) {
-    devices_.clear();
-    return status;
-  }
+  if (status != URMA_SUCCESS) return status;
   if (!watches_forks_) {
     ::pthread_atfork(nullptr, nullptr, [] { get().forget_everything(); });
     watches_forks_ = true;
@@ -198,10 +206,16 @@ urma_status_t Library::uninit() {
 Interface* Library::interface(std::uint32_t address) {
   const auto found = interfaces_.find(address);
   if (found != interfaces_.end()) return found->second.get();
-  const auto socket = sockets_.find(address);
-  if (socket == sockets_.end()) return nullptr;
-  auto made = Interface::open(std::move(socket->second), uasid_);
-  sockets_.erase(socket);
+  const auto bound = sockets_.find(address);
+  // One that an earlier attempt without memory lost is bound again.
+  auto socket = bound != sockets_.end() ? Result<UdpSocket>(std::move(bound->second))
+                                        : UdpSocket::open({address, port_of(uasid_)});
+  if (bound != sockets_.end()) sockets_.erase(bound);
+  if (!socket) {
+    log(URMA_VLOG_LEVEL_ERR, "%s", socket.error().message.c_str());
+    return nullptr;
+  }
+  auto made = Interface::open(*std::move(socket), uasid_);
   if (!made) {
     log(URMA_VLOG_LEVEL_ERR, "%s", made.error().message.c_str());
     return nullptr;

@@ -48,6 +48,7 @@ class Library {
   std::mutex& mutex() { return mutex_; }
 
  private:
+  urma_status_t start(std::uint32_t uasid);
   urma_status_t take_sockets(std::uint32_t uasid);
   void forget_everything();  ///< In the child of a fork.
 

@@ -3,6 +3,9 @@
 // create and delete calls are two of these steps each. All of it with the interface locked.
 #pragma once
 
+#include <utility>
+
+#include "live/urma/guarded.h"
 #include "live/urma/objects.h"
 
 namespace wharf::live::urma {
@@ -41,14 +44,38 @@ bool normalise_order(urma_transport_mode_t mode, std::uint32_t& order);
 /// The service mode of a queue with this order.
 engine::ServiceMode service_of(urma_transport_mode_t mode, std::uint32_t order);
 
-/// Calls act(object) with its interface locked; EINVAL for a wrong address.
-template <typename Table, typename Act>
-urma_status_t with(Table& table, const void* address, Act&& act) {
+/// The interface of an object.
+template <typename T>
+Interface& interface_of(const T& object) {
+  return *object.context->interface;
+}
+inline Interface& interface_of(const Context& context) { return *context.interface; }
+
+/// Calls act(object) with its interface locked, and gives what it gives; `wrong` for a wrong address, `dry`
+/// when memory ran out.
+template <typename Table, typename Act, typename Status = urma_status_t>
+Status with(Table& table, const void* address, Act&& act, Status wrong = URMA_EINVAL,
+            Status dry = URMA_ENOMEM) {
   auto* const found = table.find(address);
-  if (found == nullptr) return URMA_EINVAL;
-  const Interface::Section section(*found->context->interface);
-  if (table.find(address) != found) return URMA_EINVAL;  // Another thread was faster.
-  return act(*found);
+  if (found == nullptr) return wrong;
+  return guarded(dry, [&]() -> Status {
+    const Interface::Section section(interface_of(*found));
+    if (table.find(address) != found) return wrong;  // Another thread was faster.
+    return act(*found);
+  });
+}
+
+/// What make(context) gives, with the interface locked; null with errno when `address` is no context or
+/// memory ran out.
+template <typename Make>
+auto made_in(const void* address, Make&& make) {
+  decltype(make(std::declval<Context&>())) made = nullptr;
+  const urma_status_t status = with(tables().contexts, address, [&](Context& context) -> urma_status_t {
+    made = make(context);
+    return URMA_SUCCESS;
+  });
+  if (status != URMA_SUCCESS) errno = status;
+  return made;
 }
 
 /// Deletes one after the other and stops at the first that cannot be.

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -28,15 +27,16 @@ class ObjectTable {
     const std::lock_guard lock(mutex_);
     if (slots_.load(std::memory_order_relaxed) == nullptr && !reserve()) return nullptr;
     Slot* const slots = slots_.load(std::memory_order_relaxed);
-    std::size_t at = used_;
-    if (resting_.size() > kResting || used_ == kMost) {
-      if (resting_.empty()) return nullptr;
-      at = resting_.front();
-      resting_.pop_front();
+    const bool again = resting_ > kResting || used_ == kMost;
+    if (again && resting_ == 0) return nullptr;
+    const std::size_t at = again ? first_resting_ : used_;
+    T* const made = ::new (slots[at].bytes) T();  // Without memory it is not, and nothing has changed.
+    if (again) {
+      first_resting_ = slots[at].next;
+      --resting_;
     } else {
       ++used_;
     }
-    T* const made = ::new (slots[at].bytes) T();
     prepare(*made);
     slots[at].live.store(true, std::memory_order_release);
     return made;
@@ -48,7 +48,11 @@ class ObjectTable {
     const std::lock_guard lock(mutex_);
     if (!slot->live.exchange(false)) return false;
     std::destroy_at(object);
-    resting_.push_back(static_cast<std::size_t>(slot - slots_.load(std::memory_order_relaxed)));
+    Slot* const slots = slots_.load(std::memory_order_relaxed);
+    const auto at = static_cast<std::uint32_t>(slot - slots);
+    (resting_ == 0 ? first_resting_ : slots[last_resting_].next) = at;
+    last_resting_ = at;
+    ++resting_;
     return true;
   }
 
@@ -70,7 +74,7 @@ class ObjectTable {
     new (&mutex_) std::mutex;
     Slot* const slots = slots_.load(std::memory_order_relaxed);
     for (std::size_t at = 0; at < used_; ++at) slots[at].live.store(false, std::memory_order_relaxed);
-    resting_.clear();
+    resting_ = 0;
   }
 
   /// Calls act(object) for each, of any address. None begins or ends meanwhile, so act() makes and ends none.
@@ -87,6 +91,7 @@ class ObjectTable {
   struct Slot {
     alignas(T) std::byte bytes[sizeof(T)];
     std::atomic<bool> live;
+    std::uint32_t next;  ///< While it rests: the one that has rested less long.
   };
 
   bool reserve() {
@@ -99,7 +104,9 @@ class ObjectTable {
 
   std::atomic<Slot*> slots_{nullptr};  ///< Kept for the life of the process.
   std::size_t used_ = 0;
-  std::deque<std::size_t> resting_;
+  std::size_t resting_ = 0;  ///< Slots that were used, the longest unused one first.
+  std::uint32_t first_resting_ = 0;
+  std::uint32_t last_resting_ = 0;
   std::mutex mutex_;
 };
 

@@ -13,7 +13,9 @@
 namespace wharf::live::urma {
 
 Tables& tables() {
-  static Tables* const all = new Tables;  // Programs may call until the very end.
+  // Programs may call until the very end, and when there is no memory.
+  alignas(Tables) static std::byte place[sizeof(Tables)];
+  static Tables* const all = ::new (place) Tables;
   return *all;
 }
 
@@ -100,45 +102,70 @@ urma_cr_t record_of(const QueueSide& side, const verbs::Completion& completion) 
   return record;
 }
 
-void Jfc::push(const urma_cr_t& record, bool solicited) {
-  if (count == api.jfc_cfg.depth) {
+bool Jfc::grow() {
+  if (count == api.jfc_cfg.depth) return false;
+  const std::size_t room =
+      std::min<std::size_t>(std::max<std::size_t>(ring.size() * 2, 64), api.jfc_cfg.depth);
+  std::vector<urma_cr_t> grown;
+  if (!attempted([&] { grown.resize(room); })) return false;
+  for (std::size_t at = 0; at < count; ++at) grown[at] = ring[(head + at) % ring.size()];
+  ring.swap(grown);
+  head = 0;
+  return true;
+}
+
+bool Jfc::push(const urma_cr_t& record, bool solicited) {
+  if (count == ring.size() && !grow()) {
     // [IBTA vol 1 10.2.6] The record is lost; the program is told once.
     if (!overrun) raise(*context, URMA_EVENT_JFC_ERR, &api);
     overrun = true;
-    return;
-  }
-  if (count == ring.size()) {
-    const std::size_t room =
-        std::min<std::size_t>(std::max<std::size_t>(ring.size() * 2, 64), api.jfc_cfg.depth);
-    std::vector<urma_cr_t> grown(room);
-    for (std::size_t at = 0; at < count; ++at) grown[at] = ring[(head + at) % ring.size()];
-    ring.swap(grown);
-    head = 0;
+    return false;
   }
   ring[(head + count) % ring.size()] = record;
   ++count;
-  if (armed == Armed::kNo) return;
+  if (armed == Armed::kNo) return true;
   const bool counts = armed == Armed::kAll || solicited || record.status != URMA_CR_SUCCESS;
-  if (!counts) return;
+  if (!counts) return true;
   ++unannounced;
   announce();
+  return true;
 }
 
 void Jfc::announce() {
   armed = Armed::kNo;
   unannounced = 0;
   if (jfce == nullptr || signalled) return;
-  signalled = true;
-  jfce->ready.push_back(this);
+  jfce->add_ready(*this);
   signal(jfce->api.fd);
+}
+
+void Jfce::add_ready(Jfc& jfc) {
+  jfc.signalled = true;
+  jfc.next_ready = nullptr;
+  (first_ready == nullptr ? first_ready : last_ready->next_ready) = &jfc;
+  last_ready = &jfc;
+}
+
+Jfc* Jfce::take_ready() {
+  Jfc* const taken = first_ready;
+  first_ready = taken->next_ready;
+  taken->signalled = false;
+  return taken;
+}
+
+void Jfce::forget_ready(Jfc& jfc) {
+  Jfc* before = nullptr;
+  for (Jfc* each = first_ready; each != &jfc; each = each->next_ready) before = each;
+  (before == nullptr ? first_ready : before->next_ready) = jfc.next_ready;
+  if (last_ready == &jfc) last_ready = before;
+  jfc.signalled = false;
 }
 
 void QueueSide::completed(const verbs::Completion& completion) {
   const bool receive = completion.kind == verbs::CompletionKind::kReceive;
   Jfc* const to = receive ? receive_jfc : send_jfc;
   if (to == nullptr) return;
-  const bool lost = to->count == to->api.jfc_cfg.depth;
-  to->push(record_of(*this, completion), completion.solicited);
+  const bool lost = !to->push(record_of(*this, completion), completion.solicited);
   if (!lost || kind == Kind::kJfr || state != URMA_JETTY_STATE_READY) return;
   // [IBTA vol 1 10.2.6] A queue whose record was lost cannot go on.
   Interface& interface = *context->interface;
@@ -188,7 +215,8 @@ void raise(Context& context, urma_async_event_type_t type, void* element) {
   event.urma_ctx = &context.api;
   event.event_type = type;
   event.element.jetty = static_cast<urma_jetty_t*>(element);  // Of all pointers in the union.
-  context.events.push_back(event);
+  // Without memory the event is lost. What it is about says the same when it is used next.
+  if (!attempted([&] { context.events.push_back(event); })) return;
   signal(context.api.async_fd);
 }
 

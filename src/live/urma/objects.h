@@ -36,8 +36,13 @@ struct Context {
 struct Jfce {
   urma_jfce_t api{};
   Context* context = nullptr;
-  std::deque<Jfc*> ready;
+  Jfc* first_ready = nullptr;  ///< The others follow by Jfc::next_ready.
+  Jfc* last_ready = nullptr;
   std::uint32_t users = 0;
+
+  void add_ready(Jfc& jfc);
+  Jfc* take_ready();  ///< The first; there is one.
+  void forget_ready(Jfc& jfc);
 };
 
 /// A completion queue. Its records lie in a ring that grows up to the depth.
@@ -53,15 +58,20 @@ struct Jfc {
   Armed armed = Armed::kNo;
   bool active = false;
   bool overrun = false;
-  bool signalled = false;  ///< It stands in `ready` of its channel.
+  bool signalled = false;  ///< It is one of those in its channel that are ready.
+  Jfc* next_ready = nullptr;
   std::uint32_t users = 0;
   std::uint32_t events_given = 0;  ///< By urma_wait_jfc().
   std::uint32_t async_events_given = 0;
   urma_jfc_attr_t moderation{};
   std::uint32_t unannounced = 0;  ///< Records since the last event, for moderation.
 
-  void push(const urma_cr_t& record, bool solicited);
+  /// False: it is full, or there is no memory for it. The record is lost then.
+  bool push(const urma_cr_t& record, bool solicited);
   void announce();
+
+ private:
+  bool grow();
 };
 
 /// A queue of the engine as its completions see it: of a JFS, a JFR or a jetty.

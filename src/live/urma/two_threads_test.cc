@@ -40,6 +40,38 @@ TEST_F(TwoThreads, DeleteOneChannelOnce) {
   EXPECT_EQ(urma_delete_context(context), URMA_SUCCESS);
 }
 
+// Whoever looked the object up before it went looks once more when it has the interface.
+TEST_F(TwoThreads, WaitForWhatAnotherDeletes) {
+  char name[] = "left";
+  urma_context_t* const context = urma_create_context(urma_get_device_by_name(name), 0);
+  for (int at = 0; at < 4; ++at) {
+    urma_jfce_t* const jfce = urma_create_jfce(context);
+    urma_jfc_t* gone[1] = {};
+    at_once(
+        context, [&] { EXPECT_EQ(urma_delete_jfce(jfce), URMA_SUCCESS); },
+        [&] { EXPECT_EQ(urma_wait_jfc(jfce, 1, 0, gone), -1); });
+    // One that sleeps there already.
+    urma_jfce_t* const other = urma_create_jfce(context);
+    std::thread sleeper([&] { EXPECT_EQ(urma_wait_jfc(other, 1, -1, gone), -1); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(urma_delete_jfce(other), URMA_SUCCESS);
+    sleeper.join();
+    urma_notifier_t* const notifier = urma_create_notifier(context);
+    urma_notify_t note{};
+    at_once(
+        context, [&] { EXPECT_EQ(urma_delete_notifier(notifier), URMA_SUCCESS); },
+        [&] { EXPECT_EQ(urma_wait_notify(notifier, 1, &note, 0), -1); });
+    urma_jfc_cfg_t cfg{};
+    cfg.depth = 64;
+    urma_jfc_t* const jfc = urma_create_jfc(context, &cfg);
+    urma_cr_t record{};
+    at_once(
+        context, [&] { EXPECT_EQ(urma_delete_jfc(jfc), URMA_SUCCESS); },
+        [&] { EXPECT_EQ(urma_poll_jfc(jfc, 1, &record), -1); });
+  }
+  EXPECT_EQ(urma_delete_context(context), URMA_SUCCESS);
+}
+
 TEST_F(TwoThreads, BindAJettyToATargetThatGoes) {
   End left({.mode = URMA_TM_RC});
   End right({.device = "right", .mode = URMA_TM_RC});
