@@ -98,6 +98,24 @@ std::string background_text(const nlohmann::ordered_json& background) {
   return text + "\n";
 }
 
+/// Gets of a key-value store that gave up, by program; nothing without any.
+std::vector<Part> unreadable_parts(const sim::RunReport& report) {
+  std::vector<Part> parts;
+  const auto add = [&parts](std::string_view program, std::uint64_t count) {
+    if (count == 0) return;
+    parts.emplace_back(report::in_lines(
+        fmt::format("{}: {} of them unreadable, a put was under way at each try", program, count)));
+  };
+  if (const auto counts = report.counters.find("program"); counts != report.counters.end())
+    add("gets", counts->value("unreadable_gets", std::uint64_t{0}));
+  for (const sim::ProgramReport& program : report.programs) {
+    for (const workload::NamedCount& each : program.counts) {
+      if (each.name == "unreadable_gets") add("gets of " + program.name, each.value);
+    }
+  }
+  return parts;
+}
+
 /// What became of gets beside writers, by program, and what their reads met at root complexes; nothing
 /// without any.
 std::vector<Part> gets_parts(const sim::Scenario& scenario, const sim::RunReport& report) {
@@ -224,6 +242,7 @@ std::vector<report::Part> run_parts(const sim::Scenario& scenario, const sim::Ru
   if (!judged.empty()) add({expectation_table(judged), "\n"});
   add({background_text(report.background)});
   add(replay_parts(report.replay));
+  add(unreadable_parts(report));
   add(gets_parts(scenario, report));
   parts.emplace_back(report::in_lines(
       fmt::format("{} operations{}, {:.3f} us simulated, {} events, fingerprint {:#018x}",

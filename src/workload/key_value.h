@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One-sided key-value store: gets and puts of Zipf-distributed keys. A value carries its version and a
 // checksum over its bytes, and each key has one writer, so a torn, misplaced or stale value is told from a
-// good one.
+// good one. A read may meet half a value while a put is under way, and then only: the verdict knows the
+// times.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "base/zipf.h"
 #include "verbs/gate.h"
 #include "workload/crew.h"
+#include "workload/put_times.h"
 #include "workload/value_format.h"
 
 namespace wharf::workload {
@@ -62,12 +64,14 @@ struct KeyValueResult {
   LoopResult loop;
   std::uint64_t gets = 0;
   std::uint64_t puts = 0;
-  std::uint64_t torn_gets = 0;  ///< Reads that met a put half done and were tried again.
+  std::uint64_t torn_gets = 0;        ///< Reads that met a put half done and were tried again.
+  std::uint64_t unreadable_gets = 0;  ///< Gets that gave up: each of their reads met a put half done.
   std::vector<std::uint32_t>
       seen;  ///< By key: the newest version that a get returned or a put had acknowledged.
   std::vector<std::uint32_t> issued;  ///< By key: the newest version that this party put; 0: none.
   std::vector<std::uint32_t> failed;  ///< By key: the newest version whose put ended in an error; 0: none.
-  std::vector<bool> unreadable;       ///< By key: a get found it torn through every retry.
+  std::vector<KeyTime> put_times;     ///< Every put, in the order in which they began.
+  std::vector<KeyTime> torn_reads;  ///< Every read that gave half a value, whether it was tried again or not.
 };
 
 /// Target memory that the program needs from `region_offset` on.
@@ -90,8 +94,8 @@ inline void prepare(const KeyValueConfig& config, Party, std::span<std::byte> re
 }
 
 /// Every entry is whole and holds a version between the newest one that anybody saw and the newest one that
-/// was put. Only a put that failed may leave half a value, until the next one. `results` holds one entry per
-/// party.
+/// was put. Only a put that failed may leave half a value, until the next one. A read gave half a value only
+/// beside a put of its key. `results` holds one entry per party.
 inline Verdict verify(const KeyValueConfig& config, Party, std::span<const std::byte> region,
                       std::uint64_t seed, std::span<const KeyValueResult> results) {
   Verdict verdict;
@@ -99,20 +103,25 @@ inline Verdict verify(const KeyValueConfig& config, Party, std::span<const std::
     std::uint32_t least = 0;
     std::uint32_t most = 0;
     std::uint32_t failed = 0;
-    bool unreadable = false;
     for (const KeyValueResult& result : results) {
       least = std::max(least, result.seen[key]);
       most = std::max(most, result.issued[key]);
       failed = std::max(failed, result.failed[key]);
-      unreadable = unreadable || result.unreadable[key];
     }
+    verdict.expect(least <= most, {"value that no put wrote", key, most, least});
     const auto value = region.subspan(key * config.value_bytes, config.value_bytes);
     const std::optional<std::uint32_t> version = read_value(value, seed, key);
     verdict.expect(version.has_value() || failed > least,
                    {"torn value", key, least, load_le64(value.data())});
-    verdict.expect(!unreadable || failed != 0, {"torn value", key, least, 0});
     if (!version) continue;
     verdict.expect(*version >= least && *version <= most, {"lost put", key, least, *version});
+  }
+  PutTimes puts;
+  for (const KeyValueResult& result : results) puts.add(result.put_times);
+  puts.sort();
+  for (const KeyValueResult& result : results) {
+    for (const KeyTime& read : result.torn_reads)
+      verdict.expect(puts.beside(read), {"torn reads without a put", read.key, 0, 1});
   }
   return verdict;
 }
@@ -194,6 +203,8 @@ verbs::Task<void> serve_requests(Clients<R, C>& crew, std::uint32_t worker) {
       crew.putting[key] = true;
       const std::uint32_t version = std::max(result.issued[key], result.seen[key]) + 1;
       result.issued[key] = version;
+      const std::size_t put_number = result.put_times.size();
+      result.put_times.push_back({crew.core.now(), kNever, static_cast<std::uint32_t>(key)});
       write_value(crew.core.bytes(local, Bytes{length}), crew.seed, key, version);
       crew.loop.start(crew.core.now(), ticket);
       if (crew.load_store) {
@@ -210,6 +221,7 @@ verbs::Task<void> serve_requests(Clients<R, C>& crew, std::uint32_t worker) {
       }
       if (status == verbs::CompletionStatus::kSuccess) {
         result.seen[key] = std::max(result.seen[key], version);
+        result.put_times[put_number].end = crew.core.now();
       } else {
         result.failed[key] = version;
       }
@@ -225,6 +237,7 @@ verbs::Task<void> serve_requests(Clients<R, C>& crew, std::uint32_t worker) {
     std::optional<std::uint32_t> version;
     for (std::uint32_t attempt = 0; !version && attempt <= config.torn_retries; ++attempt) {
       if (attempt > 0) ++result.torn_gets;
+      const TimePs begin = crew.core.now();
       if (crew.load_store) {
         for (std::uint32_t at = 0; at < length; at += 8) {
           const verbs::RemoteAddress target = crew.at(offset + at);
@@ -240,12 +253,13 @@ verbs::Task<void> serve_requests(Clients<R, C>& crew, std::uint32_t worker) {
       }
       if (status != verbs::CompletionStatus::kSuccess) break;
       version = read_value(crew.core.bytes(local, Bytes{length}), crew.seed, key);
+      if (!version) result.torn_reads.push_back({begin, crew.core.now(), static_cast<std::uint32_t>(key)});
     }
     crew.loop.finish(crew.core, "get", worker, ticket, length, status);
     ++result.gets;
     if (status != verbs::CompletionStatus::kSuccess) continue;
     if (!version) {
-      result.unreadable[key] = true;  // verify() knows whether anybody's put failed.
+      ++result.unreadable_gets;  // verify() knows whether a put was under way each time.
       continue;
     }
     verdict.expect(*version >= newest, {"stale value", key, newest, *version});
@@ -268,7 +282,9 @@ verbs::Task<void> run(const KeyValueConfig& config, Party party, std::uint64_t s
   result.seen.assign(config.keys, 0);
   result.issued.assign(config.keys, 0);
   result.failed.assign(config.keys, 0);
-  result.unreadable.assign(config.keys, false);
+  const LoopConfig& loop = config.loop;
+  result.put_times.reserve(puts_to_expect(loop.operations + loop.warmup_operations, config.put_fraction));
+  result.torn_reads.reserve(config.put_fraction > 0.0 ? 256 : 0);
   key_value_detail::Clients<R, C> crew(config, party, seed, remote, core, result);
   crew.join.spawn(core, config.loop.concurrency,
                   [&crew](std::uint32_t worker) { return key_value_detail::serve_requests(crew, worker); });

@@ -345,6 +345,44 @@ TEST(KeyValue, TornReadsAreTriedAgainAndSucceed) {
   EXPECT_NEAR(static_cast<double>(run.result<KeyValueResult>().puts), 1000, 150);
 }
 
+TEST(KeyValue, GetsThatGiveUpBesideAPutAreCountedAndNoFault) {
+  KeyValueConfig config;
+  config.keys = 2;
+  config.put_fraction = 0.5;
+  config.torn_retries = 0;
+  config.loop.operations = 2000;
+  config.loop.concurrency = 8;
+  for (const std::uint32_t fail_every : {0U, 100U}) {  // A put that fails may leave half a value.
+    const FakeRun run = fake_run(config, 2, {.torn_writes = true, .fail_every = fail_every});
+    EXPECT_TRUE(run.verdict.holds()) << describe(run.verdict);
+    EXPECT_GT(run.result<KeyValueResult>().unreadable_gets, 10U);
+  }
+}
+
+TEST(PutTimes, AReadIsBesideThePutsOfItsKeyThatItMeets) {
+  PutTimes puts;
+  puts.add(std::vector<KeyTime>{{nanoseconds(10), nanoseconds(20), 1},
+                                {nanoseconds(30), kNever, 1},  // Half a value until 60.
+                                {nanoseconds(50), nanoseconds(60), 1},
+                                {nanoseconds(80), kNever, 1}});
+  puts.add(std::vector<KeyTime>{{nanoseconds(22), nanoseconds(24), 0}});
+  puts.sort();
+  const auto beside = [&puts](std::int64_t from, std::int64_t to, std::uint32_t key) {
+    return puts.beside({nanoseconds(from), nanoseconds(to), key});
+  };
+  EXPECT_FALSE(beside(0, 9, 1));
+  EXPECT_TRUE(beside(0, 10, 1));
+  EXPECT_TRUE(beside(20, 29, 1));
+  EXPECT_FALSE(beside(21, 29, 1));
+  EXPECT_TRUE(beside(42, 45, 1));
+  EXPECT_TRUE(beside(0, 100, 1));
+  EXPECT_FALSE(beside(61, 79, 1));
+  EXPECT_TRUE(beside(90, 99, 1));
+  EXPECT_TRUE(beside(23, 23, 0));
+  EXPECT_FALSE(beside(25, 99, 0));
+  EXPECT_FALSE(beside(0, 99, 2));
+}
+
 TEST(SequentialScan, EveryElementIsReadOncePerPass) {
   SequentialScanConfig config;
   config.table_bytes = 6400;

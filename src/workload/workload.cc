@@ -115,7 +115,10 @@ std::vector<NamedCount> counts_of(const CasLockResult& result) {
   return {{"attempts", result.attempts}, {"increments", result.increments}, {"uncertain", result.uncertain}};
 }
 std::vector<NamedCount> counts_of(const KeyValueResult& result) {
-  return {{"gets", result.gets}, {"puts", result.puts}, {"torn_gets", result.torn_gets}};
+  return {{"gets", result.gets},
+          {"puts", result.puts},
+          {"torn_gets", result.torn_gets},
+          {"unreadable_gets", result.unreadable_gets}};
 }
 std::vector<NamedCount> counts_of(const SequentialScanResult& result) { return {{"passes", result.passes}}; }
 std::vector<NamedCount> counts_of(const VerbLoopResult& result) { return {{"received", result.received}}; }

@@ -46,9 +46,6 @@ void draw_program(KeyDraw& draw, const StackTraits& stack, bool world) {
     payload = 8 * draw.scaled(3, 128);
     draw.bytes("run.value_bytes", payload);
     draw.share("run.put_fraction", 60);
-    // A put that lost a packet is half done for a time-out: gets meet it for that long, and try again.
-    draw.number("run.torn_retries", 1'000'000'000);
-    draw.keep();
   } else if (workload == "ping_pong") {
     payload = 8 * draw.scaled(2, 1024);
     draw.bytes("run.payload", payload);

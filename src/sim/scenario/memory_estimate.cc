@@ -92,9 +92,12 @@ std::uint64_t client_bytes(const ScenarioConfig& config, const workload::Workloa
   // A buffer of each worker, and the bytes of one operation on their way.
   std::uint64_t bytes = loop.concurrency * (payload + kWorkerBytes) + payload;
   bytes += backed(segment, 0);
-  // Two versions and two bits of each key, for the judge.
-  if (const auto* store = std::get_if<workload::KeyValueConfig>(&program))
-    bytes += std::uint64_t{store->keys} * 33 / 4;
+  // Three versions and a bit of each key, and when each put was, for the judge.
+  if (const auto* store = std::get_if<workload::KeyValueConfig>(&program)) {
+    bytes += std::uint64_t{store->keys} * 97 / 8;
+    bytes += sizeof(workload::KeyTime) *
+             workload::puts_to_expect(loop.operations + loop.warmup_operations, store->put_fraction);
+  }
   if (traits(config.stack).load_store) {
     const CacheHierarchyConfig& cache = config.host.cache;
     const std::uint64_t last = cache.llc.shape.lines != 0 ? cache.llc.shape.lines : cache.l2.shape.lines;
