@@ -66,8 +66,9 @@ class ExplainCommand : public Command {
     const TimePs latency = entry.latency;
     const std::string title = fmt::format("{} of {} B over {} ({})", verbs::name(entry.verb), entry.bytes,
                                           sim::name(scenario->config.stack), scenario->config.profile);
+    const trace::WaterfallInput input{report->waterfall, entry.begin, latency, report->places};
     nlohmann::ordered_json spans = nlohmann::ordered_json::array();
-    for (const trace::Attribution::Span& span : report->waterfall) {
+    for (const trace::WaterfallPiece& span : trace::waterfall_pieces(input)) {
       spans.push_back({{"stage", trace::name(span.stage)},
                        {"begin_ns", as_nanoseconds(span.begin - entry.begin)},
                        {"end_ns", as_nanoseconds(span.end - entry.begin)},
@@ -82,7 +83,6 @@ class ExplainCommand : public Command {
                                          {"profile", scenario->config.profile},
                                          {"latency_ns", as_nanoseconds(latency)},
                                          {"spans", spans}});
-    const trace::WaterfallInput input{report->waterfall, entry.begin, latency, report->places};
     console.print(trace::draw_waterfall(title, input,
                                         {.glyphs = ascii_ ? trace::Glyphs::kAscii : trace::Glyphs::kUtf8}));
     if (html_.wanted()) WHARF_TRY(write_page(console, *scenario, *report, title));

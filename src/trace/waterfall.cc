@@ -99,6 +99,34 @@ void append_bar(std::string& line, const Row& row, const WaterfallInput& operati
 
 }  // namespace
 
+std::vector<WaterfallPiece> waterfall_pieces(const WaterfallInput& operation) {
+  const TimePs begin = operation.begin;
+  const TimePs end = begin + operation.latency;
+  std::vector<std::size_t> path;
+  const std::vector<Interval> parts = critical_parts(operation.spans, begin, end, path);
+  std::vector<WaterfallPiece> pieces;
+  for (std::size_t i = 0; i < operation.spans.size(); ++i) {
+    const Attribution::Span& span = operation.spans[i];
+    const auto add = [&pieces, &span](TimePs from, TimePs to, bool critical) {
+      if (from < to) pieces.push_back({from, to, span.stage, critical, span.place});
+    };
+    const TimePs from = max(span.begin, begin);
+    const TimePs to = min(span.end, end);
+    const auto on_path = std::find(path.begin(), path.end(), i);
+    if (on_path == path.end()) {
+      add(from, to, false);
+      continue;
+    }
+    const Interval part = parts[static_cast<std::size_t>(on_path - path.begin())];
+    add(from, part.begin, false);
+    add(part.begin, part.end, true);
+    add(part.end, to, false);
+  }
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const WaterfallPiece& a, const WaterfallPiece& b) { return a.begin < b.begin; });
+  return pieces;
+}
+
 std::vector<WaterfallRow> waterfall_rows(const WaterfallInput& operation) {
   const TimePs begin = operation.begin;
   const TimePs end = begin + operation.latency;

@@ -45,6 +45,19 @@ struct WaterfallRow {
   std::vector<Interval> beside;
 };
 
+/// A part of a span: on the critical path, or beside it.
+struct WaterfallPiece {
+  TimePs begin;
+  TimePs end;
+  Stage stage;
+  bool critical;
+  Place place;
+};
+
+/// Every span of the operation, cut where the critical path enters or leaves it, by begin. The critical
+/// pieces follow one another without a gap from the operation's begin to its end, where the model is right.
+std::vector<WaterfallPiece> waterfall_pieces(const WaterfallInput& operation);
+
 /// The rows in the order in which they begin. Time that no span claims has a row of its own.
 std::vector<WaterfallRow> waterfall_rows(const WaterfallInput& operation);
 

@@ -182,6 +182,7 @@ class Partition {
   bool survives(Port& port, PortId number, PacketHead& head, TimePs serial);
   bool pass(Port& port, PortId number, SlotId slot, TimePs serial);
   SlotId duplicate(SlotId slot);
+  void report_delay(SlotId slot, PortId number, TimePs carried, TimePs arrival);
   void report_loss(TimePs at, PortId number, const PacketHead& head, LinkLoss why);
 
   // Hosts (partition_hosts.h).

@@ -237,7 +237,8 @@ template <FabricHost Host>
 bool Partition<Host>::pass(Port& port, PortId number, SlotId slot, TimePs serial) {
   const LinkFaults& faults = faults_of(number);
   PortCounters& counters = state_.counters[number];
-  TimePs at = heads_[slot].time;
+  const TimePs carried = heads_[slot].time;
+  TimePs at = carried;
   if ((heads_[slot].flags & kHeadDamaged) != 0) {
     fly(port, number, slot, at);
     return true;
@@ -274,10 +275,24 @@ bool Partition<Host>::pass(Port& port, PortId number, SlotId slot, TimePs serial
     own += picoseconds(1) +
            draw_time(port, number, FaultDraw::kReordering, faults.reorder_delay - picoseconds(1));
   }
+  report_delay(slot, number, carried, own);
+  if (copy != kNoSlot) report_delay(copy, number, carried, at + serial);
   fly(port, number, slot, own);
   // The copy follows its original's place in the stream at once.
   if (copy != kNoSlot) fly(port, number, copy, at + serial);
   return true;
+}
+
+/// What a fault adds to the time of a packet on a link is time on that link.
+template <FabricHost Host>
+void Partition<Host>::report_delay(SlotId slot, PortId number, TimePs carried, TimePs arrival) {
+  if constexpr (requires(const Body& body, Context& context, const LinkCrossing& crossing) {
+                  Host::crossed(body, context, crossing);
+                }) {
+    const BodyId body = heads_[slot].body;
+    if (state_.config.traced && body != kNoBody && arrival > carried)
+      Host::crossed(bodies_[body], context_, {number, carried, carried, arrival});
+  }
 }
 
 /// A second packet like the one in `slot`.
