@@ -193,8 +193,13 @@ void NsccSender::apply_penalty(const Acknowledgement& acknowledgement) {
 void NsccSender::sample_base_rtt(TimePs rtt) {
   if (rtt >= base_rtt_ || rtt <= kTimeZero) return;
   base_rtt_ = rtt;
-  // Choice: MaxWnd never falls below one packet.
-  most_ = std::max<std::uint64_t>(congestion::max_window(config_->link, rtt), config_->mtu_bytes);
+  // [UE 1.0 3.6.13] MaxWnd is for full-size data. A probe's round trip lacks the time of a full packet, which
+  // is most of it on a short path. Choice: MaxWnd always holds a packet and a round trip, in whole packets:
+  // with less the link would stand idle for lack of window.
+  const std::uint64_t mtu = config_->mtu_bytes;
+  const std::uint64_t busy = (bytes_in(config_->link, rtt) / mtu + 2) * mtu;
+  const std::uint64_t first = congestion::max_window(config_->link, config_->base_rtt);
+  most_ = std::max(congestion::max_window(config_->link, rtt), std::min(busy, first));
   clamp();
 }
 

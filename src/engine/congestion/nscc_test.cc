@@ -272,6 +272,20 @@ TEST(Nscc, TheReceiversPenaltyHalvesInARoundTripAndIsTakenBack) {
   EXPECT_EQ(sender.window(), 100'000U);
 }
 
+/// 0.55 us at 100 Gb/s: 6875 B, and one and a half times that; a probe without a full packet's 0.33 us finds
+/// 0.22 us, 2750 B.
+TEST(Nscc, AProbeLeavesRoomForWhatItLacks) {
+  const NsccConfig config =
+      NsccConfig::for_network(gigabits_per_second(100), nanoseconds(550), kPacket, false);
+  NsccSender sender(config);
+  EXPECT_EQ(sender.max_window(), 10'313U);
+  send(sender, microseconds(1), 1);
+  sender.on_acknowledgement(microseconds(2), {.round_trip = nanoseconds(220)});
+  EXPECT_EQ(sender.base_rtt(), nanoseconds(220));
+  EXPECT_EQ(sender.max_window(), 2 * kPacket) << "one on the link and one on its way";
+  EXPECT_EQ(sender.window(), 2 * kPacket);
+}
+
 TEST(Nscc, TheBaseRoundTripOnlyFallsAndTheLargestWindowFollows) {
   const NsccConfig config = plain(225'000);
   NsccSender sender(config);
