@@ -12,11 +12,7 @@ Result<void> draw(const report::ResultDirectory& directory, const std::vector<re
   bool drawn = true;
   const std::filesystem::path folder = directory.file("");
   for (const report::Plot& plot : plots) {
-    WHARF_TRY(report::write_text_file(folder / (plot.name + ".csv"), report::plot_csv(plot)));
-    report::Plot shown = plot;
-    if (shown.series.size() == 1) shown.series.front().name.clear();  // The title says it; no legend.
-    WHARF_TRY(
-        report::write_text_file(folder / (plot.name + ".gnuplot"), report::gnuplot_script(shown, plot.name)));
+    WHARF_TRY(report::write_plot(plot, folder, plot.name));
     drawn = report::draw_svg(folder, plot.name).has_value() && drawn;
   }
   if (!drawn) console.remark("gnuplot did not draw: scripts and numbers are there, pictures are not");

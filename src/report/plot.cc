@@ -160,13 +160,13 @@ Result<void> write_text_file(const std::filesystem::path& path, std::string_view
 
 Result<void> write_plot(const Plot& plot, const std::filesystem::path& directory, std::string_view stem) {
   WHARF_TRY(write_text_file(directory / fmt::format("{}.csv", stem), plot_csv(plot)));
-  return write_text_file(directory / fmt::format("{}.gnuplot", stem), gnuplot_script(plot, stem));
+  Plot shown = plot;
+  if (shown.series.size() == 1) shown.series.front().name.clear();  // The title says it; no legend.
+  return write_text_file(directory / fmt::format("{}.gnuplot", stem), gnuplot_script(shown, stem));
 }
 
 std::string drawing_of(const Plot& plot, const std::filesystem::path& directory) {
-  Plot shown = plot;
-  if (shown.series.size() == 1) shown.series.front().name.clear();  // The title says it; no legend.
-  if (!write_plot(shown, directory, plot.name)) return "";
+  if (!write_plot(plot, directory, plot.name)) return "";
   return draw_svg(directory, plot.name).value_or("");
 }
 
