@@ -159,11 +159,17 @@ std::vector<report::Part> parts_of(const sim::FabricInputs& inputs, const sim::F
     parts.emplace_back(table_of(statistics));
     add_traffic(parts, inputs, report, results.ideal);
   }
-  parts.emplace_back(statistics.count == 0
-                         ? std::string("no flow has ended, so there is no goodput to tell\n")
-                         : report::in_lines(fmt::format("last flow ended at {} us, goodput {:.1f} Gb/s",
-                                                        microseconds_text(statistics.last_end_ns),
-                                                        statistics.goodput_gbps)));
+  if (statistics.cut) {
+    parts.emplace_back(report::in_lines(fmt::format(
+        "cut at {} us: {} bytes had arrived, those of unfinished flows counted, goodput {:.1f} Gb/s",
+        microseconds_text(as_nanoseconds(report.simulated)), statistics.bytes, statistics.goodput_gbps)));
+  } else {
+    parts.emplace_back(statistics.count == 0
+                           ? std::string("no flow has ended well, so there is no goodput to tell\n")
+                           : report::in_lines(fmt::format("last flow ended at {} us, goodput {:.1f} Gb/s",
+                                                          microseconds_text(statistics.last_end_ns),
+                                                          statistics.goodput_gbps)));
+  }
   parts.emplace_back(report::in_lines(
       fmt::format("packets: {} new, {} retransmitted, {} ACK, {} NACK, {} control, {}", totals.new_packets,
                   totals.retransmitted, totals.acknowledgements, totals.negative_acknowledgements,
@@ -171,6 +177,11 @@ std::vector<report::Part> parts_of(const sim::FabricInputs& inputs, const sim::F
   parts.emplace_back(
       report::in_lines(fmt::format("switches: {} trimmed, {} marked, {} dropped; {} lost on links",
                                    totals.trimmed, totals.marked, totals.dropped, totals.lost)));
+  if (report.refused_by_hosts > 0) {
+    parts.emplace_back(
+        report::in_lines(fmt::format("hosts: {} refused, slower than their links (fabric.pcie_rate)",
+                                     counted(report.refused_by_hosts, "packet", "packets"))));
+  }
   if (!results.judged.empty()) parts.emplace_back(expectation_table(results.judged));
   return parts;
 }

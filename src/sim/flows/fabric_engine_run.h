@@ -110,12 +110,17 @@ class FabricEngineRun {
     FabricProgress progress{.flows = flows().size()};
     for (const workload::Flow& flow : flows()) progress.bytes += flow.bytes;
     if (options.progress != nullptr) options.progress(options.progress_context, progress);
+    TimePs now = fabric.now();
     for (;;) {
-      // Silence is simulated in longer strides, which cost less.
+      // Silence is simulated in longer strides, which cost less. Where everybody is idle for all of one, no
+      // thread is woken: only the time goes on.
       const TimePs slice = stall.moved() ? kSlice : kQuietSlice;
-      const TimePs slice_end = min(limit, (fabric.now() / slice + 1) * slice);
-      const FabricEnd end = fabric.run_until(slice_end, flows().size());
-      write_captured(fabric, captures);
+      const TimePs slice_end = min(limit, (now / slice + 1) * slice);
+      const TimePs next = fabric.next_time();
+      const bool idle = next >= slice_end && next != kNever && slice_end != limit;
+      const FabricEnd end = idle ? FabricEnd::kTimeReached : fabric.run_until(slice_end, flows().size());
+      now = slice_end;
+      if (!idle) write_captured(fabric, captures);
       if (fabric.finished() >= flows().size()) return FabricOutcome::kFinished;
       if (end == FabricEnd::kDrained) {
         return config_.end == kNever ? FabricOutcome::kStalled : FabricOutcome::kTimeReached;
@@ -123,19 +128,23 @@ class FabricEngineRun {
       if (slice_end == limit) {
         return limit == config_.end ? FabricOutcome::kTimeReached : FabricOutcome::kStalled;
       }
-      if (stall.looks(fabric.now(), fabric.delivered_bytes(), fabric.finished())) {
-        if (!awaits_something(fabric.now())) {
+      if (stall.looks(now, fabric.delivered_bytes(), fabric.finished())) {
+        if (!awaits_something(now)) {
           silent_since_ = stall.since();
+          if (idle) (void)fabric.run_until(now, flows().size());
           return FabricOutcome::kStalled;
         }
-        stall.excuse(fabric.now());
+        stall.excuse(now);
       }
-      if (deadlocked(fabric)) return FabricOutcome::kStalled;
+      if (deadlocked(fabric, now)) {
+        if (idle) (void)fabric.run_until(now, flows().size());
+        return FabricOutcome::kStalled;
+      }
       if (options.interrupt != nullptr && options.interrupt->load()) return FabricOutcome::kInterrupted;
       if (options.progress != nullptr) {
         progress.finished = fabric.finished();
         progress.delivered_bytes = fabric.delivered_bytes();
-        progress.simulated = fabric.now();
+        progress.simulated = now;
         progress.hops = fabric.counters().hops;
         options.progress(options.progress_context, progress);
       }
@@ -144,11 +153,11 @@ class FabricEngineRun {
 
   /// Looks now and then for ports that hold one another in a ring and have sent nothing since the look
   /// before, whatever the rest of the fabric does.
-  bool deadlocked(Fabric<Host>& fabric) {
+  bool deadlocked(Fabric<Host>& fabric, TimePs now) {
     if (config_.fabric.flow_control.kind == FlowControl::kNone || config_.stall_after == kNever ||
-        config_.end != kNever || fabric.now() < next_ring_look_)
+        config_.end != kNever || now < next_ring_look_)
       return false;
-    next_ring_look_ = fabric.now() + min(config_.stall_after, kRingLook);
+    next_ring_look_ = now + min(config_.stall_after, kRingLook);
     std::vector<PortId> ring = fabric.waiting_cycle();
     std::uint64_t sent = 0;
     for (const PortId port : ring)
@@ -171,6 +180,11 @@ class FabricEngineRun {
 
   void collect(Fabric<Host>& fabric, FabricReport& report) {
     report.finished = fabric.finished();
+    report.delivered_bytes = fabric.delivered_bytes();
+    if (fabric.config().ingest.limited()) {
+      for (NodeId host = 0; host < topology_.host_count(); ++host)
+        report.refused_by_hosts += fabric.ingest(host).refused;
+    }
     report.simulated = fabric.now();
     const PartitionCounters counters = fabric.counters();
     report.hops = counters.hops;

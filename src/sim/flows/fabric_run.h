@@ -68,6 +68,8 @@ struct FabricReport {
   std::vector<FlowRecord> records;
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
+  std::uint64_t delivered_bytes = 0;   ///< Payload that has arrived, of flows that have not ended, too.
+  std::uint64_t refused_by_hosts = 0;  ///< Packets that arrived faster than a host takes them in.
   FabricTotals totals;
   TimePs simulated;
   std::uint64_t hops = 0;

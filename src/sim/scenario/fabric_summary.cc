@@ -34,6 +34,17 @@ std::string_view name_of(FabricOutcome outcome) {
   WHARF_CHECK(false);
 }
 
+/// What a run that was cut has brought to its destinations.
+void count_delivered(const FabricReport& report, FlowStatistics& statistics) {
+  TimePs first = kNever;
+  for (const FlowRecord& record : report.records) first = min(first, record.start);
+  statistics.bytes = report.delivered_bytes;
+  if (first < report.simulated) {
+    statistics.goodput_gbps =
+        static_cast<double>(statistics.bytes) * 8e3 / static_cast<double>((report.simulated - first).ps);
+  }
+}
+
 }  // namespace
 
 bool ended_well(const FlowRecord& record) {
@@ -61,6 +72,8 @@ FlowStatistics statistics_of(const workload::FlowList& list, const FabricReport&
     statistics.bytes += list.flows[i].bytes;
   }
   statistics.count = times.size();
+  statistics.cut = report.outcome != FabricOutcome::kFinished && report.finished < list.flows.size();
+  if (statistics.cut) count_delivered(report, statistics);
   if (times.empty()) return statistics;
   std::sort(times.begin(), times.end());
   std::sort(slowdowns.begin(), slowdowns.end());
@@ -78,7 +91,7 @@ FlowStatistics statistics_of(const workload::FlowList& list, const FabricReport&
   statistics.slowdown_p99 = percentile(slowdowns, 99);
   statistics.slowdown_max = slowdowns.back();
   statistics.last_end_ns = as_nanoseconds(last);
-  if (last > first)
+  if (last > first && !statistics.cut)
     statistics.goodput_gbps =
         static_cast<double>(statistics.bytes) * 8e3 / static_cast<double>((last - first).ps);
   return statistics;
@@ -106,9 +119,7 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
   summary["last_end_ns"] = statistics.last_end_ns;
   summary["bytes"] = statistics.bytes;
   summary["goodput_gbps"] = statistics.goodput_gbps;
-  // That of flows that have ended: none has, and nobody knows yet.
-  if (report.outcome == FabricOutcome::kInterrupted && statistics.count == 0)
-    summary["goodput_gbps"] = nullptr;
+  summary["cut"] = statistics.cut;
   const FabricTotals& totals = report.totals;
   summary["packets"] = {{"new", totals.new_packets},
                         {"retransmitted", totals.retransmitted},
@@ -123,6 +134,7 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
                              {"dropped", totals.dropped},
                              {"lost_on_links", totals.lost},
                              {"pause_frames", totals.pause_frames}};
+  summary["hosts_did"] = {{"refused", report.refused_by_hosts}};
   summary["derived"] = {{"base_rtt_ns", as_nanoseconds(derived.base_rtt)},
                         {"bdp_bytes", derived.bdp},
                         {"max_window_bytes", derived.max_window},

@@ -13,7 +13,8 @@
 
 namespace wharf::sim {
 
-/// Of flows that have ended well. Percentiles are values that occurred (nearest rank).
+/// Of flows that have ended well; of a run that was cut also what arrived of others. Percentiles are values
+/// that occurred (nearest rank).
 struct FlowStatistics {
   std::uint64_t count = 0;
   double fct_ns_min = 0, fct_ns_mean = 0, fct_ns_p50 = 0, fct_ns_p95 = 0, fct_ns_p99 = 0, fct_ns_max = 0;
@@ -22,6 +23,9 @@ struct FlowStatistics {
   double last_end_ns = 0;
   std::uint64_t bytes = 0;
   double goodput_gbps = 0;  ///< Their bytes over the time from the first start to the last end.
+  /// The run ended before all flows did: `bytes` is what had arrived until then, and the goodput is that over
+  /// the time from the first start to the end of the run.
+  bool cut = false;
 };
 
 FlowStatistics statistics_of(const workload::FlowList& list, const FabricReport& report,

@@ -7,6 +7,7 @@
 
 #include "sim/protocols/request_rules.h"
 #include "sim/scenario/scenario.h"
+#include "sim/scenario/topology_source.h"
 #include "verbs/verb.h"
 
 namespace wharf::sim {
@@ -113,6 +114,30 @@ class Rules {
   std::vector<std::string>& remarks_;
 };
 
+/// Links of a world: those of a file are as it says, and fabric.* counts before model.link.*.
+void remark_idle_links(const ConfigDocument& document, const std::string& topology,
+                       std::vector<std::string>& remarks) {
+  struct Rule {
+    std::string_view link;  ///< What is as `network` unless that is given.
+    std::string_view network;
+  };
+  constexpr Rule kRules[] = {{"model.link.rate", "fabric.link_speed"},
+                             {"model.link.delay", "fabric.hop_latency"},
+                             {"", "fabric.switch_latency"}};
+  const bool file = !topology.empty() && !means_topology_name(topology);
+  for (const Rule& rule : kRules) {
+    if (file) {
+      const std::string needs = "only with a topology by name; \"" + topology + "\" says what its links are";
+      remark_idle(document, rule.link, needs, remarks);
+      remark_idle(document, rule.network, needs, remarks);
+      continue;
+    }
+    const ConfigValue* const stronger = document.peek(rule.network);
+    if (stronger != nullptr)
+      remark_idle(document, rule.link, fmt::format("{} stands beside it", rule.network), remarks);
+  }
+}
+
 /// Of one program, whose keys are in `section`.
 void remark_idle_program(const ConfigDocument& document, std::string_view section,
                          const workload::WorkloadConfig& program, const HostSettings& hosts,
@@ -130,6 +155,7 @@ void remark_idle_keys(const ConfigDocument& document, const ScenarioConfig& conf
     remark_idle_program(document, "run", config.workload, config, remarks);
   for (const ProgramSettings& program : config.programs)
     remark_idle_program(document, "program." + program.name, program.workload, config, remarks);
+  if (config.world.given) remark_idle_links(document, config.world.fabric.topology, remarks);
   remark_idle_dcqcn(document, fmt::format("model.{}.dcqcn", wire::key_of(config.protocol())),
                     config.protocol(), remarks);
 }

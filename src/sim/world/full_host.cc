@@ -80,6 +80,7 @@ void FullHost::expire(TimePs now) {
   const TimePs end = max(now, allowed_ - picoseconds(1));
   while (simulation_.next_time() <= end && !halted_) {
     if (simulation_.run_until(end).end != RunEnd::kStopped) continue;
+    ended_at_ = simulation_.now();
     if (end_.shared != nullptr) {
       halted_ = true;
       *end_.halted = true;

@@ -94,6 +94,8 @@ class FullHost final : public WorldEndpoint {
   TimePs now() const { return simulation_.now(); }
   /// Its last program has ended the run.
   bool halted() const { return halted_; }
+  /// When the last of its programs ended that has.
+  TimePs ended_at() const { return ended_at_; }
 
   /// Programs that have not ended.
   std::size_t programs_running() const { return host_->programs_running(); }
@@ -140,6 +142,7 @@ class FullHost final : public WorldEndpoint {
   std::unique_ptr<Host> host_;
   std::vector<std::unique_ptr<NetworkPort>> ports_;  ///< By NIC.
   TimePs allowed_;                                   ///< Nothing arrives before.
+  TimePs ended_at_;
   bool waited_for_ = false;
   bool halted_ = false;
 };

@@ -132,6 +132,13 @@ struct World::Parts {
     return now;
   }
 
+  /// When the last program ended, wherever the hosts have been brought since.
+  TimePs ended_at() const {
+    TimePs last = now;
+    for (const FullHost* one : full) last = max(last, one->ended_at());
+    return last;
+  }
+
   const HostGroup& group(std::size_t host) const { return config.groups[groups[host]]; }
 
   /// The NIC of the next queue of host `own` toward host `peer`.
@@ -434,7 +441,10 @@ RunResult World::run(TimePs limit) {
   const TimePs end = limit == kNever ? kNever : limit + picoseconds(1);
   const std::uint64_t wanted = waited_for == 0 ? ~std::uint64_t{0} : own.fabric->finished() + waited_for;
   FabricEnd outcome = FabricEnd::kTimeReached;
-  for (TimePs reached = own.fabric->now(); outcome == FabricEnd::kTimeReached && reached < end;) {
+  // Where everybody is idle until then, no thread is woken.
+  const TimePs next = own.fabric->next_time();
+  const TimePs from = next == kNever || next < end ? own.fabric->now() : end;
+  for (TimePs reached = from; outcome == FabricEnd::kTimeReached && reached < end;) {
     reached = own.sink == nullptr ? end : min(end, max(reached, own.fabric->next_time()) + kSinkSlice);
     outcome = own.fabric->run_until(reached, wanted);
     if (own.sink != nullptr) own.sink->flush();
@@ -445,15 +455,17 @@ RunResult World::run(TimePs limit) {
   RunResult result{.end = RunEnd::kDrained, .events = events_executed() - before};
   if (outcome == FabricEnd::kFinished) {
     result.end = RunEnd::kStopped;
-    own.now = own.exact_end() ? own.halted_at() : own.fabric->now();
+    own.now = own.exact_end() ? own.halted_at() : own.ended_at();
   } else if (outcome == FabricEnd::kTimeReached) {
     result.end = RunEnd::kTimeReached;
     own.now = limit;
   } else {
     own.now = max(own.now, last);
   }
+  // Hosts may have been brought forward beyond the end of the last program.
+  const TimePs reached = max(own.now, outcome == FabricEnd::kFinished ? own.fabric->now() : own.now);
   for (FullHost* full : own.full) {
-    if (full->simulation().next_time() >= own.now) full->simulation().skip_to(own.now);
+    if (full->simulation().next_time() >= reached) full->simulation().skip_to(reached);
   }
   return result;
 }
