@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "report/counted.h"
 #include "report/wrapped_text.h"
@@ -35,9 +36,15 @@ struct Sample {
   double hops_per_hop = 1.0;  ///< All packet-hops over those of data.
 };
 
-/// Tens of milliseconds of a permutation over a small fat tree, with the keys of the scenario.
-Result<Sample> measure(const sim::FabricSettings& given) {
+/// Tens of milliseconds of a permutation over a small fat tree of usual links, with the other keys of the
+/// scenario. Nothing where it does not end: then there is no time to tell.
+Result<std::optional<Sample>> measure(const sim::FabricSettings& given) {
+  const sim::FabricSettings usual;
   sim::FabricSettings settings = given;
+  settings.link_speed = usual.link_speed;
+  settings.hop_latency = usual.hop_latency;
+  settings.switch_latency = usual.switch_latency;
+  settings.routing = sim::Routing::kMinimal;
   settings.traffic = {};
   settings.traffic.collective = workload::Collective::kPermutation;
   settings.traffic.size = kSampleBytes;
@@ -61,9 +68,10 @@ Result<Sample> measure(const sim::FabricSettings& given) {
   const auto report = sim::run_flows(*tree, *flows, run->config, {});
   if (!report) return report.error();
   const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
+  if (report->outcome != sim::FabricOutcome::kFinished) return std::optional<Sample>();
   const auto hops = static_cast<double>(std::max<std::uint64_t>(report->hops, 1));
   const auto data = static_cast<double>(data_hops(*tree, *flows, settings.payload));
-  return Sample{taken.count() / hops, std::max(1.0, hops / data)};
+  return std::optional(Sample{taken.count() / hops, std::max(1.0, hops / data)});
 }
 
 }  // namespace
@@ -80,13 +88,22 @@ Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& co
   const sim::FabricSettings& settings = inputs->loaded.settings;
   const auto sample = measure(settings);
   if (!sample) return sample.error();
+  const Sample of = sample->value_or(Sample());
   const double hops =
-      static_cast<double>(data_hops(topology, inputs->flows, settings.payload)) * sample->hops_per_hop;
-  const double seconds_taken = hops * sample->hop_ns / 1e9;
+      static_cast<double>(data_hops(topology, inputs->flows, settings.payload)) * of.hops_per_hop;
+  const double seconds_taken = hops * of.hop_ns / 1e9;
   std::uint64_t bytes = 0;
   for (const workload::Flow& flow : inputs->flows.flows) bytes += flow.bytes;
   const std::uint64_t memory = sim::estimate_memory(topology, inputs->flows, derived->config);
-  for (const std::string& line : inputs->remarks) console.remark(line);
+  for (const auto* remarks : {&inputs->remarks, &derived->remarks}) {
+    for (const std::string& line : *remarks) console.remark(line);
+  }
+  nlohmann::ordered_json estimate{{"packet_hops", static_cast<std::uint64_t>(hops)},
+                                  {"memory_bytes", memory}};
+  if (*sample) {
+    estimate["seconds"] = seconds_taken;
+    estimate["sample"] = {{"packet_hop_ns", of.hop_ns}};
+  }
   console.print(nlohmann::ordered_json{{"scenario", scenario.file},
                                        {"valid", true},
                                        {"flows", inputs->flows.flows.size()},
@@ -94,20 +111,23 @@ Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& co
                                        {"hosts", topology.host_count()},
                                        {"switches", topology.switch_count()},
                                        {"expectations", inputs->loaded.expectations.size()},
-                                       {"estimate",
-                                        {{"packet_hops", static_cast<std::uint64_t>(hops)},
-                                         {"memory_bytes", memory},
-                                         {"seconds", seconds_taken},
-                                         {"sample", {{"packet_hop_ns", sample->hop_ns}}}}},
+                                       {"estimate", estimate},
                                        {"without_influence", inputs->loaded.no_influence}});
+  const std::string time =
+      *sample
+          ? fmt::format(
+                "{:.1f} s on one core, {} MiB (a permutation of {} hosts took {:.0f} ns per packet-hop here "
+                "just now; what is sent again comes on top)",
+                seconds_taken, memory >> 20U, kSampleHosts, of.hop_ns)
+          : fmt::format(
+                "{} MiB (a permutation of {} hosts does not end with these keys, so nothing tells the time)",
+                memory >> 20U, kSampleHosts);
   console.print(report::in_lines(fmt::format(
-      "{} is valid: {} of {} over {} and {}, {}; about {:.0f} packet-hops, {:.1f} s on one core, {} MiB (a "
-      "permutation of {} hosts took {:.0f} ns per packet-hop here just now; what is sent again comes on top)",
-      scenario.file, report::counted(inputs->flows.flows.size(), "flow", "flows"), format_bytes(Bytes{bytes}),
+      "{} is valid: {} over {} and {}, {} in all, {}; about {:.0f} packet-hops, {}", scenario.file,
+      report::counted(inputs->flows.flows.size(), "flow", "flows"),
       report::counted(topology.host_count(), "host", "hosts"),
-      report::counted(topology.switch_count(), "switch", "switches"),
-      report::counted(inputs->loaded.expectations.size(), "expectation", "expectations"), hops, seconds_taken,
-      memory >> 20U, kSampleHosts, sample->hop_ns)));
+      report::counted(topology.switch_count(), "switch", "switches"), format_bytes(Bytes{bytes}),
+      report::counted(inputs->loaded.expectations.size(), "expectation", "expectations"), hops, time)));
   return ExitCode::kDone;
 }
 

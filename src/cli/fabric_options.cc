@@ -22,7 +22,10 @@ void FabricOptions::declare(Options& app) {
       .not_empty();
   app.add_option("--topo", topology, "Topology file (htsim's .topo, or a graph), or a name like fat_tree:128")
       .not_empty();
-  app.add_option("--threads", threads, "Short for --set run.threads=N, in runs of many hosts").range(1, 64);
+  app.add_option(
+         "--threads", threads,
+         "Short for --set run.threads=N in runs of flows, --set hosts.threads=N in others on a topology")
+      .range(1, 64);
 }
 
 Result<sim::RunRequest> FabricOptions::request(const ScenarioOptions& scenario) const {

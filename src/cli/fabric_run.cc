@@ -253,6 +253,7 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
   const sim::PortNames names(inputs->topology.topology, inputs->topology.names);
   auto derived = sim::derive(*inputs, names);
   if (!derived) return derived.error();
+  for (const std::string& line : derived->remarks) console.remark(line);
   derived->config.wire = request.bytes ? sim::WireMode::kBytes : sim::WireMode::kStructs;
   const bool observed = derived->config.observation.any();
   if (observed && request.out.empty() && !request.page->wanted())

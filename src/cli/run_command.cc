@@ -84,7 +84,7 @@ class RunCommand : public Command {
     if (!kind) return kind.error();
     const bool many = *kind == sim::ScenarioKind::kManyHosts;
     if (many && timeline_)
-      return Error{ErrorKind::kUsage, "wharf run: --timeline is not for runs of many hosts"};
+      return Error{ErrorKind::kUsage, "wharf run: --timeline is for runs of programs, not of flows"};
     if ((capture_ || timeline_) && out_.empty()) {
       return Error{ErrorKind::kUsage,
                    "wharf run: --capture and --timeline write files, so they need --out DIR"};
@@ -99,8 +99,7 @@ class RunCommand : public Command {
                    "wharf run: scenario is required, or --cm, --flows, --collective or --arrivals"};
     if (plot_ && out_.empty())
       return Error{ErrorKind::kUsage, "wharf run: --plot draws into the result directory, so it needs --out"};
-    if (fabric_.threads != 0)
-      return Error{ErrorKind::kUsage, "wharf run: --threads is for runs of many hosts"};
+    if (fabric_.threads != 0) scenario_.overrides.push_back(fmt::format("hosts.threads={}", fabric_.threads));
     const sim::WireMode wire = wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs;
     auto scenario = scenario_.load({}, wire);
     if (!scenario) return scenario.error();

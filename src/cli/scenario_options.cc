@@ -9,9 +9,7 @@
 #include "wharf/data_folders.h"
 
 namespace wharf::cli {
-namespace {
 
-/// Refuses a key that is set twice: only the last could count.
 Result<void> refuse_twice(const std::vector<std::string>& overrides) {
   std::map<std::string, std::string> given;
   for (const std::string& assignment : overrides) {
@@ -25,8 +23,6 @@ Result<void> refuse_twice(const std::vector<std::string>& overrides) {
   }
   return {};
 }
-
-}  // namespace
 
 void ScenarioOptions::declare(Options& app) {
   app.add_option("scenario", file, "A scenario: a TOML file, or the name of a shipped one")

@@ -11,6 +11,9 @@
 
 namespace wharf::cli {
 
+/// Refuses a key that --set has twice: only the last could count.
+Result<void> refuse_twice(const std::vector<std::string>& overrides);
+
 struct ScenarioOptions {
   std::string file;
   std::string profile;

@@ -15,9 +15,11 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/scenario_options.h"
 #include "report/plot.h"
 #include "report/staged_files.h"
 #include "report/text_table.h"
+#include "study/frame/overrides.h"
 #include "study/registry.h"
 #include "study/render_text.h"
 #include "study/study_report.h"
@@ -75,6 +77,10 @@ nlohmann::ordered_json document_of(const study::ReportedStudy& reported) {
 /// Studies that run one after another in a thread of their own, so that an interrupt need not wait for the
 /// one that is under way. The thread owns a share of this, and may outlive the command.
 struct Batch {
+  Batch(std::string profile, std::vector<std::string> keys)
+      : overrides(std::move(profile), std::move(keys)) {}
+
+  study::Overrides overrides;
   study::StudyContext context;
   std::vector<const study::Study*> chosen;
   std::unique_ptr<Progress> progress;
@@ -88,7 +94,12 @@ struct Batch {
 
 void run_studies(Batch& batch) {
   for (const study::Study* each : batch.chosen) {
+    const std::size_t before = batch.overrides.simulations();
     auto result = each->run(batch.context);
+    if (result.ok() && batch.overrides.any() && batch.overrides.simulations() == before) {
+      result =
+          input_error("nothing that it runs has keys or a profile, expected it without --set and --profile");
+    }
     const std::lock_guard lock(batch.mutex);
     if (batch.ended) return;  // Given up.
     if (!result) {
@@ -113,6 +124,7 @@ class StudyCommand : public Command {
            "  wharf study run openurma/table6\n"
            "  wharf study run openurma/figure19 --brief\n"
            "  wharf study run openurma/table6 openurma/figure20 --out out/studies\n"
+           "  wharf study run openurma/table6 --set model.link.delay=500ns\n"
            "  wharf study run ordering/figure5 --out out/reads --captures\n"
            "  wharf study report --out studies.html\n";
   }
@@ -129,6 +141,12 @@ class StudyCommand : public Command {
     run_.add_flag("--captures", captures_, "Into --out, too: captures of PCIe links, for wharf dissect")
         .needs(out);
     run_.add_flag("--brief", brief_, "Tables and sentences, without rules and checks that hold");
+    run_.add_option("--set", overrides_, "Override one key in all simulations, as key=value; may be repeated")
+        .type_name("KEY=VALUE")
+        .one_value_each();
+    run_.add_option("--profile", profile_, "A profile by its name, for all simulations")
+        .type_name("PROFILE")
+        .not_empty();
     report_.add_option("-o,--out", page_, "The page; its plots' scripts and numbers go beside it")
         .type_name("FILE");
   }
@@ -160,6 +178,7 @@ class StudyCommand : public Command {
       }
     }
     if (captures_) WHARF_TRY(expect_captures(chosen));
+    WHARF_TRY(refuse_twice(overrides_));
     std::optional<report::StagedFiles> staged;
     if (!out_.empty()) {
       auto created = report::StagedFiles::create(out_);
@@ -179,13 +198,26 @@ class StudyCommand : public Command {
     }
     nlohmann::ordered_json studies = nlohmann::ordered_json::array();
     for (const study::ReportedStudy& each : *results) studies.push_back(document_of(each));
-    console.print(nlohmann::ordered_json{{"partial", results->size() < chosen.size()}, {"studies", studies}});
+    nlohmann::ordered_json document{{"partial", results->size() < chosen.size()}};
+    if (altered()) document["overrides"] = {{"profile", profile_}, {"set", overrides_}};
+    document["studies"] = studies;
+    console.print(document);
     const study::Detail detail = brief_ ? study::Detail::kBrief : study::Detail::kFull;
     for (const study::ReportedStudy& each : *results) {
       console.print(std::string_view(study::render_text(*each.study, each.result, detail) + "\n"));
     }
-    return verdict(console, *results, chosen.size());
+    if (!altered() || results->size() != chosen.size()) return verdict(console, *results, chosen.size());
+    const auto differ =
+        std::ranges::count_if(*results, [](const auto& each) { return !each.result.holds(); });
+    console.remark(
+        fmt::format("with --set or --profile the published values judge nothing; checks of {} of {} studies "
+                    "differ from them",
+                    differ, results->size()));
+    return ExitCode::kDone;
   }
+
+  /// Whether the studies run with other values than their own.
+  bool altered() const { return !overrides_.empty() || !profile_.empty(); }
 
   static Result<void> expect_captures(const std::vector<const study::Study*>& chosen) {
     std::string able;
@@ -248,7 +280,8 @@ class StudyCommand : public Command {
     if (!profiles) return profiles.error();
     const auto studies = data_directory("studies");
     if (!studies) return studies.error();
-    auto batch = std::make_shared<Batch>();
+    auto batch = std::make_shared<Batch>(profile_, overrides_);
+    if (altered()) batch->context.overrides = &batch->overrides;
     batch->chosen = chosen;
     batch->progress =
         std::make_unique<Progress>(console, chosen.size() == 1 ? std::string(chosen[0]->id) : "studies");
@@ -283,6 +316,7 @@ class StudyCommand : public Command {
       lock.lock();
     }
     if (batch->failure && !interrupt_requested()) return *batch->failure;
+    for (const std::string& sentence : batch->overrides.idle()) console.remark(sentence);
     return std::move(batch->results);
   }
 
@@ -311,6 +345,8 @@ class StudyCommand : public Command {
   std::string out_;
   bool brief_ = false;
   bool captures_ = false;
+  std::vector<std::string> overrides_;
+  std::string profile_;
   std::string page_ = "studies.html";
 };
 

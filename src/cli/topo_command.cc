@@ -58,13 +58,15 @@ class TopoCommand : public Command {
     return "  wharf topo show studies/ultra_ethernet/leaf_spine_1024.topo\n"
            "  wharf topo show fat_tree:128\n"
            "  wharf topo show rails:2x4x8x4 --json\n"
+           "  wharf topo show dragonfly:2x4x2\n"
            "  wharf topo show fat_tree:16 --ports\n";
   }
   void declare(Options& app) override {
     Options show = app.add_nested("show", "Tiers, paths, capacity and what is wrong with a topology.");
     show.add_option("topology", topology_,
                     "File (htsim's .topo, or a graph), or a name: back_to_back, star:HOSTS, fat_tree:HOSTS, "
-                    "leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES, rail_servers likewise")
+                    "leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES, rail_servers likewise, "
+                    "dragonfly:HOSTSxROUTERSxGLOBALS[xGROUPS]")
         .type_name("TOPOLOGY")
         .required();
     show.add_flag("--ports", ports_, "List every port by the name that options and result files use");

@@ -642,6 +642,21 @@ TEST(Cli, ADocumentOrAPatternSelectsItsStudies) {
   expect_refusal({"study", "run", "openurmo"}, 3, "did you mean openurma?");
 }
 
+// What was published says nothing about other values.
+TEST(Cli, StudiesRunWithOtherValues) {
+  const Outcome own = wharf({"study", "run", "openurma/table6", "--json"});
+  const Outcome other = wharf({"study", "run", "openurma/table6", "--set", "model.link.delay=5us", "--json"});
+  ASSERT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_FALSE(own.json().contains("overrides"));
+  EXPECT_EQ(other.json()["overrides"]["set"][0], "model.link.delay=5us");
+  EXPECT_NE(other.json()["studies"][0]["rows"], own.json()["studies"][0]["rows"]);
+  EXPECT_EQ(other.json()["studies"][0]["holds"], false);
+  EXPECT_NE(other.err.find("the published values judge nothing"), std::string::npos) << other.err;
+  expect_refusal({"study", "run", "openurma/table6", "--set", "model.link.delai=5us"}, 3, "did you mean");
+  expect_refusal({"study", "run", "openurma/table6", "--set", "run.seed=1", "--set", "run.seed=2"}, 3,
+                 "is given twice");
+}
+
 // One bad file is told, the others are explored.
 TEST(Cli, LitmusGoesOnBehindABadFile) {
   const ScratchDirectory scratch;

@@ -123,7 +123,7 @@ TEST_F(FabricScenario, Refusals) {
     expect_refusal({command, file_}, 3,
                    file_ + ":4: model.stack is a key of scenarios of two hosts, but traffic.table");
   expect_refusal({"sweep", file_, "--vary", "run.seed=1,2"}, 3, ":4: model.stack is a key of");
-  expect_refusal({"run", file_, "--timeline"}, 2, "--timeline is not for runs of many hosts");
+  expect_refusal({"run", file_, "--timeline"}, 2, "--timeline is for runs of programs, not of flows");
 }
 
 // Words that a shell gives by accident, files that are none, and bytes that would drive a terminal.
@@ -161,7 +161,7 @@ TEST_F(FabricScenario, CheckEstimatesWithoutRunning) {
   const double found = wharf({"run", file_, "--json"}).json()["packet_hops"].get<double>();
   EXPECT_NEAR(checked["estimate"]["packet_hops"].get<double>(), found, found / 2);
   const Outcome text = wharf({"check", file_, "--set", "traffic.load=0.5"});
-  EXPECT_THAT(text.out, HasSubstr("is valid: 2 flows of 200000B over 4 hosts"));
+  EXPECT_THAT(text.out, HasSubstr("is valid: 2 flows over 4 hosts and 1 switch, 200000B in all"));
   EXPECT_THAT(text.err, HasSubstr("traffic.load (--set) had no influence: only with traffic.arrivals"));
 }
 

@@ -82,6 +82,7 @@ TEST_F(World, CapturesOfPortsDoNotDependOnThreadsNorChangeTheRun) {
   EXPECT_EQ(fingerprint({"--capture", "*=" + one}), plain);
   EXPECT_EQ(fingerprint({"--capture", "*=" + two, "--set", "hosts.threads=2", "--verify"}), plain);
   EXPECT_TRUE(content(one) == content(two));
+  EXPECT_EQ(fingerprint({"--threads", "3"}), plain);
   EXPECT_EQ(
       fingerprint({"--out", scratch_ / "out", "--set", "observe.period=1us", "--set", "observe.ports=*"}),
       plain)

@@ -15,6 +15,7 @@ constexpr std::string_view kChangeForms =
 constexpr TimePs kShortestCreditRepair = microseconds(1);
 constexpr TimePs kLongestCreditRepair = milliseconds(250);
 constexpr TimePs kLongestFecDelay = milliseconds(1);
+constexpr double kMostRetriedDamage = 0.999;  ///< Without a limit of retries.
 
 /// The next word of `text`, which it loses.
 std::string_view next_word(std::string_view& text) {
@@ -139,6 +140,12 @@ Result<void> check_links(const FabricLinks& links, FlowControl kind, bool trimmi
     return input_error(fmt::format("fabric.credit_repair: found {}, expected {} to {}",
                                    format_time(flow.consumed_update_period),
                                    format_time(kShortestCreditRepair), format_time(kLongestCreditRepair)));
+  }
+  if (links.retry && links.retry_limit == 0 && links.damage > kMostRetriedDamage) {
+    return input_error(
+        fmt::format("fabric.damage: found {} with link_retry and no link_retry_limit, expected at most {}, "
+                    "or a limit: a link would try for ever",
+                    links.damage, kMostRetriedDamage));
   }
   if (links.fec_delay > kLongestFecDelay) {
     return input_error(fmt::format("fabric.fec_delay: found {}, expected at most {}",

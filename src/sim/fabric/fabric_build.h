@@ -138,7 +138,7 @@ void Fabric<Host>::build_tables(const Topology& topology) {
     usable[changes[i].port] = changes[i].up;
     if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;
     if (!differs && i == 0) continue;
-    state_.tables.emplace_back(topology, usable);
+    state_.add_tables(usable);
     state_.table_from.push_back(changes[i].at + state_.config.reroute_delay);
   }
 }

@@ -74,6 +74,16 @@ enum class LoadBalancing : std::uint8_t {
   kAdaptive,    ///< The port with the fewest bytes queued; among equals the one that the hash prefers.
 };
 
+/// Which way packets take between groups of switches that are joined directly (detours.h).
+enum class Routing : std::uint8_t {
+  kMinimal,  ///< A cheapest one.
+  kValiant,  ///< Over a group that is drawn, always. (Valiant, SIAM J. Computing 11(2), 1982)
+  /// Over it where the first port of the minimal way has more queued for each of its links: what the source's
+  /// switch knows. (UGAL-L: Singh, Load-Balanced Routing in Interconnection Networks, 2005; Kim et al., ISCA
+  /// 2008)
+  kUgal,
+};
+
 enum class Switching : std::uint8_t {
   kStoreAndForward,  ///< A switch handles a packet when its last byte has arrived.
   /// A switch handles a packet when its first cut_through_bytes have arrived; where the output link is faster
@@ -125,6 +135,8 @@ struct FabricConfig {
   std::vector<std::uint8_t>
       port_profile{};  ///< By PortId; empty: profile 0 for all. Hosts' ports: classes only.
   LoadBalancing load_balancing = LoadBalancing::kEcmpHash;
+  Routing routing = Routing::kMinimal;
+  std::uint64_t ugal_bias_bytes = 0;  ///< kUgal: so much more may be queued on the minimal way.
   Switching switching = Switching::kStoreAndForward;
   std::uint16_t cut_through_bytes = 64;
   TimePs fec_delay{};  ///< Added at the receiving end of every link.

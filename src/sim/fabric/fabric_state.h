@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "sim/fabric/body_store.h"
+#include "sim/fabric/detours.h"
 #include "sim/fabric/fabric_config.h"
 #include "sim/fabric/fabric_host.h"
 #include "sim/fabric/notice.h"
@@ -39,12 +40,19 @@ struct IngestState {
 template <typename Host>
 struct FabricState {
   FabricState(const Topology& graph, FabricConfig chosen) : topology(&graph), config(std::move(chosen)) {
-    tables.push_back(RoutingTables(graph));
+    add_tables({});
+  }
+  /// Links that routes may use, by PortId; empty: all.
+  void add_tables(const std::vector<bool>& usable) {
+    tables.emplace_back(*topology, usable);
+    if (config.routing != Routing::kMinimal)
+      detours.emplace_back(*topology, tables.back(), config.routing == Routing::kUgal, usable);
   }
 
   const Topology* topology;
   FabricConfig config;
   std::vector<RoutingTables> tables;  ///< One for each state of the links over time; the first is all up.
+  std::vector<Detours> detours;       ///< Likewise, or none.
   std::vector<TimePs> table_from;     ///< When tables[i + 1] comes into force.
   std::vector<Port> ports;
   std::vector<PortExtra> extras;  ///< As many as ports, or none.

@@ -140,7 +140,7 @@ class Partition {
   void fetch_second(const ComingEvent& event);
   void fetch_oldest(const Port& port);
 
-  // Links and switches (partition_switching.h).
+  // Links and switches (partition_switching.h, partition_detours.h).
   void push(const FabricEvent& event) { events_.push(event, *this); }
   void arrive(const ComingEvent& event);
   bool inspect(TimePs now, std::uint32_t record, PortId number, SlotId slot);
@@ -149,6 +149,10 @@ class Partition {
   void push_arrival(TimePs at, std::uint32_t link, bool far_half, SlotId hint);
   void forward(TimePs now, const Port& in, SlotId slot, std::uint32_t record, PortId number, PortId out);
   PortId route(TimePs now, SwitchState& sw, const PacketHead& head);
+  PortId route_from(TimePs now, PortId link, SwitchState& sw, PacketHead& head);
+  void steer(TimePs now, PortId link, SwitchState& sw, PacketHead& head);
+  bool is_worth(TimePs now, SwitchState& sw, const PacketHead& head, PortId detour, std::uint32_t over);
+  std::uint64_t queued_bytes(TimePs now, PortId number);
   std::uint32_t pick(TimePs now, SwitchState& sw, const PacketHead& head, PortGroup group);
   std::uint32_t least_loaded(TimePs now, std::uint32_t preferred, PortGroup group);
   void enqueue(TimePs now, PortId out, SlotId slot);
@@ -248,6 +252,7 @@ class Partition {
   SwitchState* const switches_;
   Host* hosts_;
   const RoutingTables* routes_;
+  const Detours* detours_;  ///< Null: all ways are minimal.
   const std::uint32_t number_;
   const std::uint32_t links_;
   const NodeId first_switch_;
@@ -293,6 +298,7 @@ Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::
       switches_(state.switches.data()),
       hosts_(nullptr),
       routes_(&state.tables[0]),
+      detours_(state.detours.empty() ? nullptr : state.detours.data()),
       number_(number),
       links_(static_cast<std::uint32_t>(state.topology->ports().size())),
       first_switch_(state.topology->host_count()),
@@ -300,8 +306,9 @@ Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::
       turns_(state.turn > kTimeZero),
       lazy_(flow_controlled_ ? std::uint8_t{0} : static_cast<std::uint8_t>(turns_ ? ~kAskHost : ~0)),
       cut_through_(state.config.switching == Switching::kCutThrough),
-      stateless_routes_(state.config.load_balancing == LoadBalancing::kEcmpHash ||
-                        state.config.load_balancing == LoadBalancing::kSpray),
+      stateless_routes_((state.config.load_balancing == LoadBalancing::kEcmpHash ||
+                         state.config.load_balancing == LoadBalancing::kSpray) &&
+                        detours_ == nullptr),
       bodies_(state.bodies),
       exchange_(count) {
   spare_body_ = bodies_.acquire();
@@ -385,6 +392,7 @@ void Partition<Host>::run_until(TimePs end) {
 }  // namespace wharf::sim
 
 #include "sim/fabric/partition_control.h"
+#include "sim/fabric/partition_detours.h"
 #include "sim/fabric/partition_fetch.h"
 #include "sim/fabric/partition_flow_control.h"
 #include "sim/fabric/partition_hosts.h"

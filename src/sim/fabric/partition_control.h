@@ -56,6 +56,7 @@ void Partition<Host>::change_link(TimePs now, const LinkChange& change) {
 template <FabricHost Host>
 void Partition<Host>::use_tables(std::uint32_t index) {
   routes_ = &state_.tables[index];
+  if (detours_ != nullptr) detours_ = &state_.detours[index];
   for (std::uint32_t i = 0; i < state_.switches.size(); ++i) {
     if (state_.partition_of[state_.topology->host_count() + i] == number_)
       switches_[i].routes = routes_->routes(i);

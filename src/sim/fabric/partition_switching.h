@@ -34,7 +34,8 @@ void Partition<Host>::arrive(const ComingEvent& event) {
     deliver(now, in, record, slot);
   } else {
     const bool known = (event.hint & kHintPort) != 0;
-    const PortId out = known ? event.hint & ~kHintPort : route(now, switches_[in.far.index()], heads_[slot]);
+    const PortId out = known ? event.hint & ~kHintPort
+                             : route_from(now, event.number(), switches_[in.far.index()], heads_[slot]);
     forward(now, in, slot, record, event.number(), out);
   }
 }
@@ -121,6 +122,15 @@ inline void Partition<Host>::forward(TimePs now, const Port& in, SlotId slot, st
   }
 }
 
+/// The way of a packet that came over `link`.
+template <FabricHost Host>
+[[gnu::always_inline]] inline PortId Partition<Host>::route_from(TimePs now, PortId link, SwitchState& sw,
+                                                                 PacketHead& head) {
+  if (detours_ != nullptr) [[unlikely]]
+    steer(now, link, sw, head);
+  return route(now, sw, head);
+}
+
 template <FabricHost Host>
 [[gnu::always_inline]] inline PortId Partition<Host>::route(TimePs now, SwitchState& sw,
                                                             const PacketHead& head) {
@@ -169,20 +179,27 @@ std::uint32_t Partition<Host>::least_loaded(TimePs now, std::uint32_t preferred,
   for (std::uint32_t i = 0; i < group.count; ++i) {
     const std::uint32_t at = (preferred + i) % group.count;
     const PortId number = routes_->group_port(group, at);
-    Port& port = ports_[number];
-    if ((port.flags & kPortDown) != 0) continue;
-    if (!flow_controlled_) {
-      if (port.waiting != 0 && port.ready_at < now) serve(port, number, now);
-      if (port.ready_at <= now) settle(port);
-    }
-    std::uint64_t bytes = 0;
-    for (const std::uint32_t queued : port.queue_bytes) bytes += queued;
+    if ((ports_[number].flags & kPortDown) != 0) continue;
+    const std::uint64_t bytes = queued_bytes(now, number);
     if (bytes < best_bytes) {
       best = at;
       best_bytes = bytes;
     }
   }
   return best;
+}
+
+/// What is in the queues of a port at `now`, the packet that is being sent included.
+template <FabricHost Host>
+std::uint64_t Partition<Host>::queued_bytes(TimePs now, PortId number) {
+  Port& port = ports_[number];
+  if (!flow_controlled_) {
+    if (port.waiting != 0 && port.ready_at < now) serve(port, number, now);
+    if (port.ready_at <= now) settle(port);
+  }
+  std::uint64_t bytes = 0;
+  for (const std::uint32_t queued : port.queue_bytes) bytes += queued;
+  return bytes;
 }
 
 template <FabricHost Host>

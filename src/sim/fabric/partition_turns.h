@@ -99,7 +99,7 @@ void Partition<Host>::act_as_switch(std::uint32_t index, TimePs end, FetchAhead&
     const std::uint32_t record = arrival.far_half() ? number + links_ : number;
     if (!inspect(arrival.time, record, number, arrival.slot)) [[unlikely]]
       continue;
-    const PortId out = route(arrival.time, sw, heads_[arrival.slot]);
+    const PortId out = route_from(arrival.time, number, sw, heads_[arrival.slot]);
     forward(arrival.time, ports_[record], arrival.slot, record, number, out);
   }
   fetch_ahead(FetchStep<1>());

@@ -5,32 +5,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/fabric/route_costs.h"
 
 namespace wharf::sim {
 namespace {
 
-constexpr std::uint16_t kFar = 0xffff;
 constexpr std::uint32_t kNoLeaf = 0xffff'ffff;
-
-/// Links between each node and `leaf`, over switches only; kFar where there is no way.
-std::vector<std::uint16_t> distances_to(const Topology& topology, NodeId leaf,
-                                        const std::vector<bool>& usable) {
-  std::vector<std::uint16_t> distance(topology.nodes().size(), kFar);
-  std::vector<NodeId> pending{leaf};
-  distance[leaf] = 0;
-  for (std::size_t at = 0; at < pending.size(); ++at) {
-    const NodeId node = pending[at];
-    for (const PortId out : topology.node(node).ports) {
-      const TopologyPort& port = topology.port(out);
-      // The way leads toward the leaf, so it is the reverse direction that must be usable.
-      if (topology.is_host(port.peer) || distance[port.peer] != kFar) continue;
-      if (!usable.empty() && !usable[port.reverse]) continue;
-      distance[port.peer] = static_cast<std::uint16_t>(distance[node] + 1);
-      pending.push_back(port.peer);
-    }
-  }
-  return distance;
-}
 
 }  // namespace
 
@@ -39,7 +19,7 @@ RoutingTables::RoutingTables(const Topology& topology, const std::vector<bool>& 
   attach_hosts(topology);
   std::vector<std::vector<std::uint16_t>> distance;
   distance.reserve(leaves_.size());
-  for (const NodeId leaf : leaves_) distance.push_back(distances_to(topology, leaf, usable));
+  for (const NodeId leaf : leaves_) distance.push_back(costs_to(topology, leaf, usable));
 
   std::vector<RouteEntry> row(leaves_.size());
   std::vector<std::pair<std::vector<PortId>, RouteEntry>> known;
@@ -49,12 +29,12 @@ RoutingTables::RoutingTables(const Topology& topology, const std::vector<bool>& 
     known.clear();
     for (std::uint32_t leaf = 0; leaf < leaves_.size(); ++leaf) {
       row[leaf] = {};
-      if (node == leaves_[leaf] || distance[leaf][node] == kFar) continue;
+      if (node == leaves_[leaf] || distance[leaf][node] == kUnreachable) continue;
       ports.clear();
       for (const PortId out : topology.node(node).ports) {
-        const NodeId peer = topology.port(out).peer;
-        if (topology.is_host(peer) || (!usable.empty() && !usable[out])) continue;
-        if (distance[leaf][peer] + 1 == distance[leaf][node]) ports.push_back(out);
+        const TopologyPort& port = topology.port(out);
+        if (topology.is_host(port.peer) || (!usable.empty() && !usable[out])) continue;
+        if (distance[leaf][port.peer] + port.cost == distance[leaf][node]) ports.push_back(out);
       }
       auto same =
           std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == ports; });

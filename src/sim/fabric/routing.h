@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which output ports of a switch lead to a destination: all those on a shortest path (in links) to the leaf
-// that the destination host is attached to. Built once; switches look up.
+// Which output ports of a switch lead to a destination: all those on a cheapest path (TopologyPort::cost) to
+// the leaf that the destination host is attached to. Built once; switches look up.
 #pragma once
 
 #include <cstddef>

@@ -72,8 +72,9 @@ class ScriptHost {
 
 class ScriptFabric : public Fabric<ScriptHost> {
  public:
-  ScriptFabric(const Topology& topology, const FabricConfig& config)
-      : Fabric(topology, checked(config, topology), [](NodeId host) { return ScriptHost(host); }) {}
+  ScriptFabric(const Topology& topology, const FabricConfig& config, std::uint32_t threads = 1)
+      : Fabric(
+            topology, checked(config, topology), [](NodeId host) { return ScriptHost(host); }, threads) {}
 
   void send(NodeId from, const ScriptPacket& packet) { host(from).to_send.push_back(packet); }
   void send_burst(NodeId from, NodeId to, std::uint32_t count, std::uint16_t bytes,

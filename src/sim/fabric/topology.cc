@@ -24,8 +24,8 @@ PortId Topology::connect(NodeId a, NodeId b, const LinkSpec& spec) {
   std::uint32_t bundle = 0;
   for (const PortId port : nodes_[a].ports) bundle += ports_[port].peer == b ? 1U : 0U;
   const PortId first = static_cast<PortId>(ports_.size());
-  ports_.push_back({a, b, first + 1, spec.rate, spec.delay, bundle});
-  ports_.push_back({b, a, first, spec.rate, spec.delay, bundle});
+  ports_.push_back({a, b, first + 1, spec.rate, spec.delay, bundle, spec.cost});
+  ports_.push_back({b, a, first, spec.rate, spec.delay, bundle, spec.cost});
   nodes_[a].ports.push_back(first);
   nodes_[b].ports.push_back(first + 1);
   return first;

@@ -34,12 +34,14 @@ struct TopologyPort {
   BitsPerSecond rate;        ///< Positive.
   TimePs delay;              ///< Propagation; positive.
   std::uint32_t bundle = 0;  ///< Number of this link among the parallel links between the two nodes.
+  std::uint8_t cost = 1;     ///< Routes take the ways with the smallest sum; at least 1.
 };
 
 /// A link to connect two nodes with; both directions alike.
 struct LinkSpec {
   BitsPerSecond rate = gigabits_per_second(100);
   TimePs delay = microseconds(1);
+  std::uint8_t cost = 1;  ///< TopologyPort::cost.
 };
 
 class Topology {

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "base/nearest_name.h"
+#include "sim/fabric/topology_dragonfly.h"
 #include "sim/fabric/topology_rails.h"
 
 namespace wharf::sim {
 namespace {
 
-constexpr std::array<std::string_view, 6> kFamilies{"back_to_back", "star",  "fat_tree",
-                                                    "leaf_spine",   "rails", "rail_servers"};
+constexpr std::array<std::string_view, 7> kFamilies{"back_to_back", "star",         "fat_tree", "leaf_spine",
+                                                    "rails",        "rail_servers", "dragonfly"};
 
 /// The numbers after the colon, or nothing when they are not `count` positive numbers joined by x.
 std::vector<std::uint32_t> numbers(std::string_view text, std::size_t count) {
@@ -77,6 +78,18 @@ Result<TopologyFile> named_topology(std::string_view text, const LinkSpec& link,
     if (!topology) return topology.error();
     return TopologyFile{.topology = *std::move(topology), .fat_tree = {}};
   }
+  if (family == "dragonfly") {
+    auto given = numbers(rest, 3);
+    if (given.empty()) given = numbers(rest, 4);
+    if (given.empty()) return form("dragonfly:HOSTSxROUTERSxGLOBALS[xGROUPS], such as dragonfly:2x4x2");
+    DragonflyShape shape{.hosts = given[0], .routers = given[1], .globals = given[2]};
+    if (given.size() == 4) shape.groups = given[3];
+    shape.host_link = shape.local_link = shape.global_link = link;
+    shape.router_latency = switch_latency;
+    auto topology = dragonfly(shape);
+    if (!topology) return topology.error();
+    return TopologyFile{.topology = *std::move(topology), .fat_tree = {}};
+  }
   if (family == "star" || family == "fat_tree" || family == "leaf_spine") {
     const auto given = numbers(rest, 1);
     if (given.empty() || given[0] > kTopologyHostsMax) {
@@ -89,7 +102,8 @@ Result<TopologyFile> named_topology(std::string_view text, const LinkSpec& link,
   const auto nearest = nearest_name(family, kFamilies);
   return form(
       fmt::format("a file, or back_to_back, star:HOSTS, fat_tree:HOSTS, leaf_spine:HOSTS, "
-                  "rails:SEGMENTSxSERVERSxRAILSxSPINES or rail_servers likewise{}",
+                  "rails:SEGMENTSxSERVERSxRAILSxSPINES, rail_servers likewise, or "
+                  "dragonfly:HOSTSxROUTERSxGLOBALS[xGROUPS]{}",
                   nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
 }
 

@@ -15,7 +15,8 @@ bool names_topology(std::string_view text);
 
 /// back_to_back; star:HOSTS; fat_tree:HOSTS (three tiers), leaf_spine:HOSTS (two tiers), both K-ary;
 /// rails:SEGMENTSxSERVERSxRAILSxSPINES, whose hosts are interfaces, and rail_servers, whose hosts are servers
-/// with a port on each rail. All links and switches alike.
+/// with a port on each rail; dragonfly:HOSTSxROUTERSxGLOBALS[xGROUPS], hosts and global links of a router,
+/// routers of a group. All links and switches alike.
 Result<TopologyFile> named_topology(std::string_view text, const LinkSpec& link, TimePs switch_latency);
 
 }  // namespace wharf::sim

@@ -26,7 +26,8 @@ TEST(TopologyNamed, EachFamilyHasItsHostsAndSwitches) {
   };
   for (const Case& each :
        {Case{"back_to_back", 2, 0}, Case{"star:5", 5, 1}, Case{"fat_tree:16", 16, 20},
-        Case{"leaf_spine:8", 8, 6}, Case{"rails:2x4x8x4", 64, 20}, Case{"rail_servers:2x4x8x4", 8, 20}}) {
+        Case{"leaf_spine:8", 8, 6}, Case{"rails:2x4x8x4", 64, 20}, Case{"rail_servers:2x4x8x4", 8, 20},
+        Case{"dragonfly:2x4x2", 72, 36}, Case{"dragonfly:2x4x2x5", 40, 20}}) {
     const auto file = named(each.text);
     ASSERT_TRUE(file.ok()) << file.error().message;
     EXPECT_EQ(file->topology.host_count(), each.hosts) << each.text;
@@ -55,13 +56,21 @@ TEST(TopologyNamed, WhatIsNoNameIsRefusedWithTheForm) {
                             text, family));
     }
   }
+  for (const std::string_view rest : {"", ":2x4", ":2x4x0", ":2x4x2x", ":2x4x2x4x2", ":2x4xa"}) {
+    const std::string text = fmt::format("dragonfly{}", rest);
+    EXPECT_EQ(refusal(text),
+              fmt::format("found topology \"{}\", expected dragonfly:HOSTSxROUTERSxGLOBALS[xGROUPS], "
+                          "such as dragonfly:2x4x2",
+                          text));
+  }
   EXPECT_EQ(refusal("back_to_back:2"), "found topology \"back_to_back:2\", expected back_to_back");
 }
 
 TEST(TopologyNamed, AWrongFamilyIsToldTheNearest) {
   const std::string families =
       "expected a file, or back_to_back, star:HOSTS, fat_tree:HOSTS, leaf_spine:HOSTS, "
-      "rails:SEGMENTSxSERVERSxRAILSxSPINES or rail_servers likewise";
+      "rails:SEGMENTSxSERVERSxRAILSxSPINES, rail_servers likewise, or "
+      "dragonfly:HOSTSxROUTERSxGLOBALS[xGROUPS]";
   EXPECT_EQ(refusal("fat_three:16"),
             "found topology \"fat_three:16\", " + families + "; did you mean fat_tree?");
   EXPECT_EQ(refusal("zzzzzzzzzz"), "found topology \"zzzzzzzzzz\", " + families);

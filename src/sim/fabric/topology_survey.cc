@@ -2,95 +2,101 @@
 #include "sim/fabric/topology_survey.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "base/check.h"
+#include "sim/fabric/route_costs.h"
 
 namespace wharf::sim {
 namespace {
-
-constexpr std::uint16_t kFar = 0xffff;
 
 std::uint64_t gbps(BitsPerSecond rate) { return rate.value / 1'000'000'000; }
 
 }  // namespace
 
-PathSurvey::PathSurvey(const Topology& topology) : topology_(&topology), known_(topology.nodes().size()) {}
+PathSurvey::PathSurvey(const Topology& topology)
+    : topology_(&topology),
+      alike_(std::all_of(topology.ports().begin(), topology.ports().end(),
+                         [](const TopologyPort& port) { return port.cost == 1; })),
+      known_(topology.nodes().size()) {}
 
-const std::vector<std::uint16_t>& PathSurvey::distances(NodeId to) {
-  std::vector<std::uint16_t>& distance = known_[to];
-  if (!distance.empty()) return distance;
-  distance.assign(topology_->nodes().size(), kFar);
-  std::vector<NodeId> pending{to};
-  distance[to] = 0;
-  for (std::size_t next = 0; next < pending.size(); ++next) {
-    const NodeId node = pending[next];
-    if (topology_->is_host(node) && node != to) continue;
-    for (const PortId out : topology_->node(node).ports) {
-      const NodeId peer = topology_->port(out).peer;
-      if (distance[peer] != kFar) continue;
-      distance[peer] = static_cast<std::uint16_t>(distance[node] + 1);
-      pending.push_back(peer);
-    }
-  }
-  return distance;
-}
-
-std::uint32_t PathSurvey::distance(NodeId node, NodeId to) {
+std::uint32_t PathSurvey::cost(NodeId node, NodeId to) {
   if (node == to) return 0;
+  const auto known = [this](NodeId end) -> const std::vector<std::uint16_t>& {
+    if (known_[end].empty()) known_[end] = costs_to(*topology_, end);
+    return known_[end];
+  };
   const TopologyNode& end = topology_->node(to);
   if (end.ports.size() == 1) {
-    const NodeId leaf = topology_->port(end.ports[0]).peer;
-    if (!topology_->is_host(leaf)) {
-      const std::uint32_t far = distances(leaf)[node];
-      return far == kFar ? kFar : far + 1;
+    const TopologyPort& last = topology_->port(topology_->port(end.ports[0]).reverse);
+    if (!topology_->is_host(last.node)) {
+      const std::uint32_t far = known(last.node)[node];
+      return far == kUnreachable ? kUnreachable : far + last.cost;
     }
   }
-  return distances(to)[node];
+  return known(to)[node];
 }
 
-std::uint32_t PathSurvey::hops(NodeId from, NodeId to) { return distance(from, to); }
+bool PathSurvey::leads(const TopologyPort& port, NodeId to, std::uint32_t left) {
+  return (!topology_->is_host(port.peer) || port.peer == to) && cost(port.peer, to) + port.cost == left;
+}
+
+std::uint32_t PathSurvey::hops(NodeId from, NodeId to) {
+  const std::uint32_t all = cost(from, to);
+  return alike_ || all == kUnreachable ? all : static_cast<std::uint32_t>(path(from, to).size());
+}
 
 std::uint64_t PathSurvey::paths(NodeId from, NodeId to) {
-  // Layer by layer: nodes at the same distance from `to`, with how many ways lead there from `from`.
-  std::vector<std::pair<NodeId, std::uint64_t>> layer{{from, 1}};
-  for (std::uint32_t left = distance(from, to); left > 0; --left) {
-    std::vector<std::pair<NodeId, std::uint64_t>> next;
+  // From far to near: the nodes that are left, with how many ways lead there from `from`.
+  std::map<std::uint32_t, std::map<NodeId, std::uint64_t>, std::greater<>> nodes;
+  nodes[cost(from, to)][from] = 1;
+  while (nodes.begin()->first != 0) {
+    const auto [left, layer] = *nodes.begin();
+    nodes.erase(nodes.begin());
     for (const auto& [node, ways] : layer) {
       for (const PortId out : topology_->node(node).ports) {
-        const NodeId peer = topology_->port(out).peer;
-        if ((topology_->is_host(peer) && peer != to) || distance(peer, to) + 1 != left) continue;
-        next.emplace_back(peer, ways);
-      }
-    }
-    std::sort(next.begin(), next.end());
-    layer.clear();
-    for (const auto& [node, ways] : next) {
-      if (layer.empty() || layer.back().first != node) {
-        layer.emplace_back(node, ways);
-      } else {
-        const std::uint64_t sum = layer.back().second + ways;
-        layer.back().second = sum < ways ? std::numeric_limits<std::uint64_t>::max() : sum;
+        const TopologyPort& port = topology_->port(out);
+        if (!leads(port, to, left)) continue;
+        std::uint64_t& sum = nodes[left - port.cost][port.peer];
+        sum = sum + ways < ways ? std::numeric_limits<std::uint64_t>::max() : sum + ways;
       }
     }
   }
-  return layer.empty() ? 0 : layer.front().second;
+  return nodes.begin()->second[to];
 }
 
 std::vector<PortId> PathSurvey::path(NodeId from, NodeId to) {
   std::vector<PortId> links;
   NodeId node = from;
-  for (std::uint32_t left = distance(from, to); left > 0; --left) {
+  for (std::uint32_t left = cost(from, to); left > 0;) {
     const std::vector<PortId>& ports = topology_->node(node).ports;
-    const auto out = std::find_if(ports.begin(), ports.end(), [&](PortId port) {
-      const NodeId peer = topology_->port(port).peer;
-      return (!topology_->is_host(peer) || peer == to) && distance(peer, to) + 1 == left;
-    });
+    const auto out = std::find_if(ports.begin(), ports.end(),
+                                  [&](PortId port) { return leads(topology_->port(port), to, left); });
     WHARF_CHECK(out != ports.end());
     links.push_back(*out);
     node = topology_->port(*out).peer;
+    left -= topology_->port(*out).cost;
   }
   return links;
+}
+
+std::vector<PortId> PathSurvey::detour(NodeId from, NodeId to) {
+  std::vector<PortId> longest = path(from, to);
+  const auto pod = [this](NodeId host) { return topology_->node(host).pod; };
+  std::set<std::uint32_t> seen;
+  for (NodeId over = 0; over < topology_->host_count(); ++over) {
+    if (pod(over) == pod(from) || pod(over) == pod(to) || !seen.insert(pod(over)).second) continue;
+    std::vector<PortId> links = path(from, over);
+    links.pop_back();  // It turns at the switch.
+    const std::vector<PortId> rest = path(over, to);
+    links.insert(links.end(), rest.begin() + 1, rest.end());
+    if (links.size() > longest.size()) longest = std::move(links);
+  }
+  return longest;
 }
 
 TimePs packet_time(const Topology& topology, const std::vector<PortId>& path, Bytes bytes) {
@@ -194,7 +200,7 @@ TopologySummary survey(const Topology& topology) {
   for (std::size_t i = 0; i < from_count; ++i) {
     for (const NodeId to : one_per_leaf) {
       const std::uint32_t hops = paths.hops(to, one_per_leaf[i]);
-      if (hops <= summary.diameter_hops || hops == kFar) continue;
+      if (hops <= summary.diameter_hops || hops == kUnreachable) continue;
       summary.diameter_hops = hops;
       summary.diameter_from = to;
       summary.diameter_to = one_per_leaf[i];

@@ -10,25 +10,29 @@
 
 namespace wharf::sim {
 
-/// Shortest paths by number of links; hosts do not forward. Remembers what it has computed: 2 bytes per node
-/// for every leaf asked about. `topology` outlives it.
+/// Cheapest paths (TopologyPort::cost), which are the shortest where all links cost the same; hosts do not
+/// forward. Remembers what it has computed: 2 bytes per node for every leaf asked about. `topology` outlives
+/// it.
 class PathSurvey {
  public:
   explicit PathSurvey(const Topology& topology);
 
-  /// Links between two hosts, through the ports that give the fewest; 0 for a host and itself.
+  /// Links between two hosts on path(); 0 for a host and itself.
   std::uint32_t hops(NodeId from, NodeId to);
-  /// Different sequences of links with that many links; saturates.
+  /// Different sequences of links that cost as little; saturates.
   std::uint64_t paths(NodeId from, NodeId to);
   /// One of them: the directed links in order, the lowest number at each choice.
   std::vector<PortId> path(NodeId from, NodeId to);
+  /// The longest way from host to host over a third pod (detours.h), or path() where no way is longer.
+  std::vector<PortId> detour(NodeId from, NodeId to);
 
  private:
-  /// Links from each node to `to`.
-  const std::vector<std::uint16_t>& distances(NodeId to);
-  std::uint32_t distance(NodeId node, NodeId to);
+  std::uint32_t cost(NodeId node, NodeId to);
+  /// Whether `port` is a step of a cheapest way to `to` from where `left` is to be paid.
+  bool leads(const TopologyPort& port, NodeId to, std::uint32_t left);
 
   const Topology* topology_;
+  bool alike_;                                     ///< All links cost 1.
   std::vector<std::vector<std::uint16_t>> known_;  ///< By node: a leaf, or a host with several ports.
 };
 

@@ -251,7 +251,7 @@ void UetProtocol::bind(Binder& binder, Settings& uet, const ProtocolKeyScope& sc
   }
   binder.choice<uet::UnexpectedSend>("unexpected", uet.unexpected, kUnexpected,
                                      "a send that finds no receive is kept, or refused and tried again");
-  binder.integer("message_retries", uet.message_retries, "tries of a refused message", 0, 1'000'000);
+  binder.integer("message_retries", uet.message_retries, "tries of a refused message", 0, 65'535);
   binder.time("message_retry_time", uet.message_retry_time, "wait before each");
   binder.flag("small_headers", uet.small_headers,
               "one-packet reads and writes use the header of 20 bytes, with optimized keys");

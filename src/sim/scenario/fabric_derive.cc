@@ -8,6 +8,7 @@
 #include <functional>
 #include <tuple>
 
+#include "sim/fabric/detours.h"
 #include "sim/fabric/topology_survey.h"
 #include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/flow_control_room.h"
@@ -68,9 +69,12 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology,
     }
     derived.host_rate = std::min(derived.host_rate, all);
   }
-  // [UE 1.0 3.6: config_base_rtt] Full-size data along the longest path, an answer back, nothing queued.
+  // [UE 1.0 3.6: config_base_rtt] Full-size data along the longest path, an answer back, nothing queued. Ways
+  // over a third group are the longest where packets take them.
   PathSurvey paths(topology);
-  const auto longest = paths.path(summary.diameter_from, summary.diameter_to);
+  const auto longest = settings.routing == Routing::kMinimal
+                           ? paths.path(summary.diameter_from, summary.diameter_to)
+                           : paths.detour(summary.diameter_from, summary.diameter_to);
   derived.base_rtt = packet_time(topology, longest, Bytes{derived.full_packet}) +
                      packet_time(topology, longest, Bytes{derived.ack_packet}) +
                      settings.links.fec_delay * (2 * static_cast<std::int64_t>(longest.size()));
@@ -91,6 +95,9 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology,
       in_bytes(settings.ecn_high_packets != 0 ? settings.ecn_high_packets : tenths(packets, 8));
   derived.max_window = derived.bdp * 3 / 2;
   derived.rto = settings.rto != kTimeZero ? settings.rto : timeout_by_rule(settings, derived, topology);
+  // Choice: the time-out of a profile is for the links that it was made for; an answer may take a round trip
+  // of the links that are there, and as long in queues.
+  if (settings.rto_of_profile) derived.rto = max(derived.rto, derived.base_rtt * 2);
   return derived;
 }
 
@@ -102,6 +109,25 @@ SenderNetwork senders_of(const FabricSettings& settings, const EndNetwork& netwo
 FlowSite site_of(const FabricSettings& settings, std::function<std::uint32_t()> most_connections = {}) {
   return {settings.payload, settings.pcie_rate, settings.seed,
           settings.shared_connections() == workload::SharedConnections::kAll, std::move(most_connections)};
+}
+
+/// Ways over a third group need groups that are joined directly, and switches enough room to compare them.
+Result<void> check_routing(const FabricSettings& settings, const Topology& topology) {
+  if (settings.routing == Routing::kMinimal) return {};
+  const char* const name = settings.routing == Routing::kUgal ? "ugal" : "valiant";
+  const RoutingTables routes(topology);
+  if (!Detours(topology, routes, false).any()) {
+    return input_error(fmt::format(
+        "fabric.routing: found {}, expected minimal, or a topology of three groups or more that are "
+        "joined directly, such as dragonfly:2x4x2",
+        name));
+  }
+  if (settings.routing == Routing::kUgal && routes.leaf_count() > Detours::kComparedMax) {
+    return input_error(
+        fmt::format("fabric.routing: found ugal with {} switches that have hosts, expected at most {}",
+                    routes.leaf_count(), Detours::kComparedMax));
+  }
+  return {};
 }
 
 /// What depends on the topology as well as on the keys.
@@ -285,6 +311,8 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
     }
   }
   fabric.load_balancing = settings.load_balancing;
+  fabric.routing = settings.routing;
+  fabric.ugal_bias_bytes = settings.ugal_bias;
   fabric.switching = settings.switching;
   apply_links(settings.links, settings.loss, settings.flow_control, fabric);
   if (settings.switches_grant()) {
@@ -308,6 +336,13 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   DerivedFabricRun run;
   run.derived = rules(settings, topology, summary);
   const EndNetwork network = network_of(settings, run.derived, summary.oversubscription_permille);
+  WHARF_TRY(check_routing(settings, topology));
+  if (run.derived.rto < run.derived.base_rtt) {
+    run.remarks.push_back(
+        fmt::format("fabric.rto of {} is below the base round trip of {}: packets are sent again "
+                    "before their answers can be there",
+                    format_time(run.derived.rto), format_time(run.derived.base_rtt)));
+  }
   WHARF_TRY(check_combination(settings, run.derived, network));
   FabricRunConfig& config = run.config;
   config.protocol = settings.protocol;

@@ -101,9 +101,44 @@ TEST(FabricLinks, WrongValuesAreRefusedByTheirKey) {
             "fabric.pfc_xon: found 80000B, expected at most fabric.pfc_xoff, 5000B");
   EXPECT_EQ(refusal({"fabric.flow_control=credit", "fabric.trimming=false", "fabric.credit_limit=100B"}),
             "fabric.credit_size: found 128B, expected at most fabric.credit_limit, 100B");
+  EXPECT_EQ(refusal({"fabric.damage=1", "fabric.link_retry=true", "fabric.link_retry_limit=0"}),
+            "fabric.damage: found 1 with link_retry and no link_retry_limit, expected at most 0.999, or a "
+            "limit: a link would try for ever");
   EXPECT_EQ(refusal({"fabric.fec_delay=2ms"}), "fabric.fec_delay: found 2ms, expected at most 1ms");
   EXPECT_THAT(refusal({"fabric.damage=1.5"}), HasSubstr("expected a probability from 0 to 1"));
   EXPECT_THAT(refusal({"fabric.credit_overhead=200"}), HasSubstr("expected an integer from -16 to 127"));
+}
+
+std::string refusal_of_run(const std::vector<std::string>& overrides) {
+  const auto loaded = load(overrides);
+  EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
+  const auto derived = derive_fabric_run(loaded->settings, four_hosts(), nullptr, {});
+  EXPECT_FALSE(derived.ok());
+  return derived.ok() ? "" : derived.error().message;
+}
+
+TEST(FabricLinks, CreditsHoldAPacket) {
+  EXPECT_EQ(
+      refusal_of_run({"fabric.flow_control=credit", "fabric.trimming=false", "fabric.credit_limit=4000B"}),
+      "fabric.credit_limit: found 4000B, expected the credits of at least one packet, 4222B");
+}
+
+// The time-out of the default profile, 1 ms, is shorter than a round trip over links of 1 ms each.
+TEST(FabricLinks, LongLinksMakeTheTimeOutOfAProfileLonger) {
+  const Topology topology = star(2, {gigabits_per_second(100), milliseconds(1)}, kTimeZero);
+  const auto settings = load({"fabric.protocol=roce"});
+  ASSERT_TRUE(settings.ok());
+  const auto run = derive_fabric_run(settings->settings, topology, nullptr, {});
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->derived.rto, run->derived.base_rtt * 2);
+  EXPECT_TRUE(run->remarks.empty());
+  const auto own = load({"fabric.protocol=roce", "fabric.rto=1ms"});
+  ASSERT_TRUE(own.ok());
+  const auto short_of_it = derive_fabric_run(own->settings, topology, nullptr, {});
+  ASSERT_TRUE(short_of_it.ok());
+  EXPECT_EQ(short_of_it->derived.rto, milliseconds(1)) << "the user's own is taken as it is";
+  ASSERT_EQ(short_of_it->remarks.size(), 1U);
+  EXPECT_THAT(short_of_it->remarks[0], HasSubstr("fabric.rto of 1ms is below the base round trip of 4"));
 }
 
 TEST(FabricLinks, KeysOfOneFlowControlMatterToNoOther) {

@@ -29,6 +29,8 @@ constexpr std::array<Choice<LoadBalancing>, 4> kBalancers{{{"ecmp", LoadBalancin
                                                            {"spray", LoadBalancing::kSpray},
                                                            {"round_robin", LoadBalancing::kRoundRobin},
                                                            {"adaptive", LoadBalancing::kAdaptive}}};
+constexpr std::array<Choice<Routing>, 3> kRoutings{
+    {{"minimal", Routing::kMinimal}, {"valiant", Routing::kValiant}, {"ugal", Routing::kUgal}}};
 constexpr std::array<Choice<FlowControl>, 3> kFlowControls{
     {{"none", FlowControl::kNone}, {"pause", FlowControl::kPause}, {"credit", FlowControl::kCredit}}};
 constexpr std::array<Choice<Switching>, 2> kSwitchings{
@@ -96,6 +98,16 @@ void bind_marks(Binder& binder, FabricSettings& settings) {
 void bind_switches(Binder& binder, FabricSettings& settings) {
   binder.choice<LoadBalancing>("load_balancing", settings.load_balancing, kBalancers,
                                "how switches pick one of several shortest paths; ecmp: by flow and entropy");
+  binder.choice<Routing>(
+      "routing", settings.routing, kRoutings,
+      "ways between groups of a dragonfly; valiant: over a third one that is drawn; ugal: over it where "
+      "the minimal way has more queued");
+  {
+    const Binder::Section compared(binder, "", settings.routing == Routing::kUgal,
+                                   "only with routing = \"ugal\"");
+    binder.bytes("ugal_bias", settings.ugal_bias, "how much more may be queued on the minimal way", 0,
+                 std::uint64_t{1} << 30U);
+  }
   binder.dropped("adaptive_method", "queue", "adaptive switches compare the queues of their ports");
   binder.dropped("adaptive_granularity", "packet", "adaptive switches decide for each packet");
   binder.dropped("adaptive_sticky", "0ns", "adaptive switches decide for each packet");
@@ -307,6 +319,8 @@ Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& so
   bind_fabric(binder, loaded.settings);
   WHARF_TRY(binder.finish(kTables));
   WHARF_TRY(check_settings(loaded.settings));
+  const ConfigValue* rto = document.peek("fabric.rto");
+  loaded.settings.rto_of_profile = rto == nullptr || rto->layer < kScenarioLayer;
   find_files(document, source.file, loaded.settings);
   auto expectations = read_expectations(document);
   if (!expectations) return expectations.error();

@@ -61,6 +61,8 @@ struct FabricSettings : SenderEnds {
 
   // Switches.
   LoadBalancing load_balancing = LoadBalancing::kEcmpHash;
+  Routing routing = Routing::kMinimal;
+  std::uint64_t ugal_bias = 0;         ///< Bytes, with Routing::kUgal.
   std::uint32_t queue_packets = 0;     ///< 0: queue_bdp_factor bandwidth-delay products.
   std::uint32_t queue_bdp_factor = 0;  ///< 0: 1 with trimming, 5 without.
   bool ecn = true;
@@ -80,6 +82,8 @@ struct FabricSettings : SenderEnds {
   double pcie_rate = 0;  ///< Multiple of the link speed; 0: hosts take in at any speed.
   FlowConnections connections = FlowConnections::kAuto;
   bool connection_reuse = false;
+  bool rto_of_profile =
+      false;  ///< `rto` is not the user's own: it is for short links, and longer ones make it longer.
 
   /// Whether full queues cut packets: not with protocols that cannot tell a packet that was cut.
   bool trims() const { return trimming && wire::tells_trims(protocol); }
@@ -163,6 +167,7 @@ struct FabricDerived {
 struct DerivedFabricRun {
   FabricRunConfig config;
   FabricDerived derived;
+  std::vector<std::string> remarks{};  ///< Sentences: keys that the topology makes doubtful.
 };
 
 /// `list` gives failures of links; they are those of a fat tree, so that `shape` is needed then. Changes that

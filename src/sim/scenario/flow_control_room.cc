@@ -59,6 +59,13 @@ std::uint64_t room_for_link(const FabricSettings& settings, const FabricDerived&
 
 Result<void> check_queue_room(const FabricSettings& settings, const FabricDerived& derived,
                               const Topology& topology, const FabricConfig& fabric) {
+  if (settings.flow_control == FlowControl::kCredit &&
+      room_of_credits(settings.links.flow_control, derived) < derived.full_packet) {
+    return input_error(
+        fmt::format("fabric.credit_limit: found {}, expected the credits of at least one packet, {}",
+                    format_bytes(Bytes{settings.links.flow_control.credit_limit_bytes}),
+                    format_bytes(Bytes{derived.full_packet})));
+  }
   const bool by_key = settings.queue_packets != 0 || settings.queue_bdp_factor != 0;
   if (!by_key || settings.flow_control == FlowControl::kNone) return {};
   // The port that asks most of the key; slow links have shorter queues.

@@ -111,8 +111,8 @@ TEST_F(WorldRefusals, NameTheirPlace) {
        {},
        "s.toml:2: topology.from: found topology \"fat_treee:54\", expected a file, or back_to_back, "
        "star:HOSTS, "
-       "fat_tree:HOSTS, leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES or rail_servers likewise; did "
-       "you mean fat_tree?"},
+       "fat_tree:HOSTS, leaf_spine:HOSTS, rails:SEGMENTSxSERVERSxRAILSxSPINES, rail_servers likewise, or "
+       "dragonfly:HOSTSxROUTERSxGLOBALS[xGROUPS]; did you mean fat_tree?"},
       {"[hosts]\nservers = 1\n",
        {"topology.from=star:x"},
        "--set: topology.from: found topology \"star:x\", expected star:HOSTS with at most 131072 hosts, such "

@@ -5,14 +5,25 @@
 #include <span>
 
 #include "base/statistics.h"
+#include "study/frame/overrides.h"
 #include "study/frame/parallel.h"
 
 namespace wharf::study {
 
+Result<sim::LoadedFabricSettings> load_keys(const StudyContext& context, const std::string& profile,
+                                            std::vector<std::string> keys) {
+  const Overrides* const others = context.overrides;
+  if (others == nullptr) return sim::load_fabric_settings({profile, std::move(keys), context.profiles});
+  auto loaded = sim::load_fabric_settings({others->profile().empty() ? profile : others->profile(),
+                                           others->over(std::move(keys)), context.profiles});
+  if (loaded.ok()) others->note(loaded->no_influence);
+  return loaded;
+}
+
 Result<FabricCase> case_by_keys(const StudyContext& context, std::string name, sim::Topology topology,
                                 workload::FlowList flows, std::vector<std::string> keys,
                                 std::vector<TimePs>* ideal, sim::FabricDerived* derived) {
-  auto loaded = sim::load_fabric_settings({"", std::move(keys), context.profiles});
+  auto loaded = load_keys(context, "", std::move(keys));
   if (!loaded) return loaded.error();
   flows.name = name;
   auto run = sim::derive_fabric_run(loaded->settings, topology, nullptr, flows);

@@ -25,6 +25,11 @@ struct FabricCase {
   sim::FabricRunConfig config;
 };
 
+/// The settings by `keys` over a profile, with the overrides of the context, of which it notes that they were
+/// taken.
+Result<sim::LoadedFabricSettings> load_keys(const StudyContext& context, const std::string& profile,
+                                            std::vector<std::string> keys);
+
 /// A case by the keys of runs of many hosts, as `wharf run --flows` takes them, over the profile
 /// ultra-ethernet unless model.profile is among them. `ideal` and `derived`, when given, receive each flow's
 /// unloaded time and what the rules gave.

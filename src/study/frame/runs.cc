@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "study/frame/accounting_rules.h"
+#include "study/frame/overrides.h"
 #include "study/frame/parallel.h"
 
 namespace wharf::study {
@@ -32,12 +33,17 @@ Result<sim::RunReport> run_one(const StudyContext& context, const RunRequest& re
 
 Result<sim::Scenario> load_request(const StudyContext& context, const RunRequest& request) {
   sim::ScenarioSource source;
-  source.profile = request.profile;
+  const Overrides* const others = context.overrides;
+  source.profile = others != nullptr && !others->profile().empty() ? others->profile() : request.profile;
   source.profile_directory = context.profiles;
   source.overrides.emplace_back(kRecordLimit);
   if (!request.stack.empty()) source.overrides.push_back("model.stack=" + request.stack);
   source.overrides.insert(source.overrides.end(), request.keys.begin(), request.keys.end());
-  return sim::load_scenario(source);
+  if (others == nullptr) return sim::load_scenario(source);
+  source.overrides = others->over(std::move(source.overrides));
+  auto scenario = sim::load_scenario(source);
+  if (scenario.ok()) others->note(scenario->no_influence);
+  return scenario;
 }
 
 std::size_t RunBatch::add(RunRequest request) {

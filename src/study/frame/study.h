@@ -52,6 +52,8 @@ struct StudyResult {
   bool holds() const { return all_hold(checks); }
 };
 
+class Overrides;
+
 /// What a study may lean on. Everything outlives the run.
 struct StudyContext {
   std::filesystem::path profiles;   ///< Directory of NAME.toml.
@@ -59,6 +61,7 @@ struct StudyContext {
   std::filesystem::path captures;   ///< Where studies that can put captures of links; empty: nowhere.
   unsigned threads = 1;             ///< Simulations at a time, at least 1.
   const std::atomic<bool>* interrupt = nullptr;
+  const Overrides* overrides = nullptr;  ///< Null: all simulations are the study's own.
   /// Called with the fraction done (0 to 1) of the runs that a study has asked for; may be empty. Calls come
   /// one at a time, but from any of the study's threads.
   std::function<void(double fraction)> progress;

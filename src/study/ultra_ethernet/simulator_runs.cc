@@ -188,7 +188,7 @@ Result<FabricCase> simulator_case(const StudyContext& context, const SimulatorRu
   if (!keys) return keys.error();
   keys->push_back(fmt::format("run.seed={}", seed));
   keys->insert(keys->end(), further.begin(), further.end());
-  auto loaded = sim::load_fabric_settings({"htsim-uec", *std::move(keys), context.profiles});
+  auto loaded = load_keys(context, "htsim-uec", *std::move(keys));
   if (!loaded) return loaded.error();
   flows->share_connections(loaded->settings.shared_connections());
   const sim::FatTreeShape* shape = network.fat_tree ? &*network.fat_tree : nullptr;

@@ -17,7 +17,7 @@ Result<void> require_range(std::string_view key, std::uint64_t found, std::uint6
 }
 
 Result<void> require_duration(std::string_view key, TimePs found) {
-  if (found >= kTimeZero && found < seconds(1)) return {};
+  if (found >= kTimeZero && found <= seconds(1)) return {};
   return input_error(fmt::format("{} is {}, expected 0 to 1s", key, format_time(found)));
 }
 
