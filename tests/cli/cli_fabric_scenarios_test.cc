@@ -73,7 +73,9 @@ TEST_F(FabricScenario, WhatItWritesDownIsItselfAScenario) {
       wharf({"run", scratch_ / "one/config.effective.toml", "--threads", "2", "--out", scratch_ / "two"})
           .exit_code,
       0);
-  EXPECT_EQ(content(scratch_ / "one/flows.csv"), content(scratch_ / "two/flows.csv"));
+  for (const char* file : {"flows.csv", "config.effective.toml"})
+    EXPECT_EQ(content(scratch_ / (std::string("one/") + file)),
+              content(scratch_ / (std::string("two/") + file)));
   EXPECT_EQ(content(scratch_ / "one/summary.json"), content(scratch_ / "two/summary.json"));
 }
 

@@ -23,6 +23,8 @@ std::string quoted(const ConfigValue& value) {
 std::string effective_text(const ConfigDocument& document, std::string_view profile) {
   std::string out = fmt::format("model.profile = \"{}\"\n", profile);
   for (const auto& [key, value] : document.values()) {
+    // Threads decide no result, and a result does not tell how many there were.
+    if (key == "run.threads" || key == "hosts.threads") continue;
     if (value.layer >= kScenarioLayer && key != "model.profile")
       out += fmt::format("{} = {}\n", key, quoted(value));
   }
