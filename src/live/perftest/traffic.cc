@@ -84,16 +84,11 @@ void Traffic::expect(bool holds, const std::string& otherwise) {
 LiveRemote<roce::RoceEngine>::Operation Traffic::request() {
   const auto from = reinterpret_cast<std::uint64_t>(source_.data());
   const verbs::RemoteAddress to = remote_.segment().at(0);
-  switch (config_.kind.verb) {
-    case verbs::Verb::kRead:
-      return remote_.read(reinterpret_cast<std::uint64_t>(target_.data()), to, config_.bytes);
-    case verbs::Verb::kSend:
-      return remote_.send(from, config_.bytes);
-    case verbs::Verb::kFetchAdd:
-      return remote_.fetch_add(to, operand_);
-    default:
-      return remote_.write(from, to, config_.bytes);
-  }
+  if (config_.kind.verb == verbs::Verb::kRead)
+    return remote_.read(reinterpret_cast<std::uint64_t>(target_.data()), to, config_.bytes);
+  if (config_.kind.two_sided()) return remote_.send(from, config_.bytes);
+  if (config_.kind.atomic()) return remote_.fetch_add(to, operand_);
+  return remote_.write(from, to, config_.bytes);
 }
 
 /// False when the program has to end.
