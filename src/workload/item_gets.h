@@ -163,7 +163,8 @@ verbs::Task<void> get_items(Clients<R, C>& crew, FirstRequest& first, std::uint3
                .worker = worker,
                .what = ItemRecord::What::kGetEnds,
                .accepted = judgement.accepted,
-               .torn = judgement.torn});
+               .torn = judgement.torn,
+               .other = judgement.other});
     if (judgement.accepted) {
       if (!judgement.torn) crew.knows(item, judgement.version);
     } else if (status == verbs::CompletionStatus::kSuccess) {

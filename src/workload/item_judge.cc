@@ -42,7 +42,7 @@ void ItemJudge::end_get(const ItemRecord& record, const ItemLedger::Glance& begu
   if (ledger_.overlapped(record.item, begun)) ++result.overlaps;
   if (!record.accepted) return;
   Verdict& verdict = result.loop.verdict;
-  verdict.expect(!record.torn, {"torn item", record.item, record.version, record.version});
+  verdict.expect(!record.torn, {"torn item", record.item, record.version, record.other});
   const bool stale = !record.torn && record.version < begun.completed;
   verdict.expect(!stale, {"stale item", record.item, begun.completed, record.version});
   result.torn += record.torn ? 1 : 0;

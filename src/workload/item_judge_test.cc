@@ -64,11 +64,15 @@ TEST(ItemJudge, CountsTornGetsAndLearnsNothingFromThem) {
   Parties parties;
   ItemRecord torn = at(5, What::kGetEnds, 8);
   torn.torn = true;
+  torn.other = 6;
   parties.results[1].records = {at(1, What::kGetBegins), torn};
   parties.results[0].records = {at(6, What::kGetBegins), at(9, What::kGetEnds, 2)};
   ItemJudge judge(1);
   parties.judge(judge);
   EXPECT_EQ(parties.results[1].torn, 1U);
+  // The sentence names both versions.
+  EXPECT_EQ(parties.results[1].loop.verdict.first.expected, 8U);
+  EXPECT_EQ(parties.results[1].loop.verdict.first.found, 6U);
   EXPECT_EQ(parties.results[0].stale, 0U);
 }
 

@@ -159,6 +159,7 @@ class ItemLayout {
     bool accepted = false;      ///< The protocol's own check passes.
     std::uint64_t version = 0;  ///< Accepted: what it takes for the version; Pessimistic: of the first word.
     bool torn = false;          ///< Accepted, but the payload is not all of that version.
+    std::uint64_t other = 0;    ///< Torn: the version of the first word that is not of `version`.
   };
   /// `item`: bytes() of them. `second`: Validation, the version as read again. Pessimistic accepts whatever
   /// it read under its lock.
@@ -183,8 +184,11 @@ class ItemLayout {
         judgement.accepted &= first == load_le64(item.data() + footer());
         break;
     }
-    for (std::uint32_t word = 0; judgement.accepted && word < words_; ++word)
-      judgement.torn |= load_le64(item.data() + offset_of(word)) != payload_word(judgement.version, word);
+    for (std::uint32_t word = 0; judgement.accepted && !judgement.torn && word < words_; ++word) {
+      const std::uint64_t found = load_le64(item.data() + offset_of(word));
+      judgement.torn = found != payload_word(judgement.version, word);
+      if (judgement.torn) judgement.other = version_of(found);
+    }
     return judgement;
   }
 

@@ -18,8 +18,9 @@ struct ItemRecord {
   std::uint32_t item = 0;
   std::uint32_t worker = 0;  ///< Of the party.
   What what = What::kGetBegins;
-  bool accepted = false;  ///< kGetEnds: the protocol's own check passed.
-  bool torn = false;      ///< kGetEnds: accepted, with words of two versions.
+  bool accepted = false;    ///< kGetEnds: the protocol's own check passed.
+  bool torn = false;        ///< kGetEnds: accepted, with words of two versions.
+  std::uint64_t other = 0;  ///< Torn: the version of the first word that is not of `version`.
 };
 
 /// In the order in which they were made.
