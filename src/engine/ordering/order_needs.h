@@ -17,7 +17,7 @@ enum class OrderClass : std::uint8_t {
   kNonPosted,          ///< Reads and atomics.
   kPosted,             ///< Writes.
   kAcquire,            ///< Anything labelled acquire.
-  kRelease,            ///< Writes labelled release.
+  kRelease,            ///< Anything labelled release.
   kAscending,          ///< Anything labelled ascending.
   kPostedOfRequester,  ///< Writes again, for the id-based order of designs that know no domains.
   kPreviousLine,       ///< The line below in the same ascending request.
@@ -57,11 +57,11 @@ inline OrderNeeds order_needs(RlsqDesign design, OrderOptions options, const Req
   if (request.is_posted()) {
     join(kPosted);
     if (!knows_domains(design)) join(kPostedOfRequester);
-    if (options.release_before_acquire && label == Label::kRelease) join(kRelease);
   } else if (obeys_labels(design) || is_strict(design)) {
     join(kNonPosted);
   }
   if (label == Label::kAcquire) join(kAcquire);
+  if (options.release_before_acquire && label == Label::kRelease) join(kRelease);
   if (needs.is_ascending) join(kAscending);
 
   if (obeys_labels(design)) wait_for(kAcquire);

@@ -94,9 +94,10 @@ constexpr Passing passing(FabricOrder fabric, OrderOptions options, const Packet
   const Kind first_kind = passing_rules::kind_of(first.packet_class);
   PacketOrder seen = second;
   if (second.packet_class == PacketClass::kCompletion || first.packet_class == PacketClass::kCompletion) {
-    // The attributes of a completion are those of its request; of the proposed labels only "relaxed" means
-    // RO=1.
-    if (second.label != Label::kRelaxed && !is_legacy(second.label)) seen.label = Label::kStrong;
+    // The attributes of a completion are those of its request. Where labels are unknown a read goes out with
+    // RO=0, whatever its label (effective_label); where they are known, "relaxed" alone means RO=1.
+    const bool is_relaxed = fabric == FabricOrder::kDomains && second.label == Label::kRelaxed;
+    if (!is_relaxed && !is_legacy(second.label)) seen.label = Label::kStrong;
     return passing_rules::legacy(seen, first);
   }
   if (fabric == FabricOrder::kLegacy) {

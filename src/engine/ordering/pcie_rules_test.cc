@@ -179,5 +179,13 @@ TEST(PcieRules, FabricNeverSwapsWhatTheQueueKeepsInOrder) {
   }
 }
 
+// Where labels are unknown a read goes out with RO=0 whatever its label, and so does its completion.
+TEST(PcieRules, CompletionsHaveTheAttributesOfTheirRequest) {
+  EXPECT_EQ(legacy(packet(kCompletion, Label::kRelaxedOrdering), packet(kPosted)), kMay);
+  EXPECT_EQ(legacy(packet(kCompletion, Label::kRelaxed), packet(kPosted)), kNo);
+  EXPECT_EQ(domains(packet(kCompletion, Label::kRelaxed), packet(kPosted)), kMay);
+  EXPECT_EQ(domains(packet(kCompletion, Label::kAcquire), packet(kPosted)), kNo);
+}
+
 }  // namespace
 }  // namespace wharf::ordering

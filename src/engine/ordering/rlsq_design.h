@@ -41,7 +41,8 @@ constexpr bool is_strict(RlsqDesign design) {
 struct OrderOptions {
   /// A read with one of the proposed labels waits for earlier posted writes, as every legacy read does.
   bool write_before_annotated_read = false;
-  /// A release write takes effect before a later acquire read of its domain (RCsc; otherwise RCpc).
+  /// A release, be it a write or an atomic, takes effect before a later acquire read or atomic of its domain
+  /// (RCsc; otherwise RCpc).
   bool release_before_acquire = false;
 };
 
@@ -67,13 +68,15 @@ constexpr bool keeps_order(RlsqDesign design, OrderOptions options, const Reques
     if (second_label == Label::kReadRelease && !first.is_posted()) return true;
   }
   if (is_strict(design) && !first.is_posted() && !second.is_posted()) return true;
+  const bool is_release_then_acquire =
+      first_label == Label::kRelease && second_label == Label::kAcquire && !second.is_posted();
+  if (options.release_before_acquire && is_release_then_acquire && !is_same_request) return true;
   if (!first.is_posted()) return false;
   // What is left are the rules of PCIe after a posted write.
   if (second_label == Label::kIdBased && first.domain.requester != second.domain.requester) return false;
   if (second.is_posted()) return second_label == Label::kStrong || second_label == Label::kIdBased;
   if (is_legacy(second_label)) return true;
-  if (options.write_before_annotated_read) return true;
-  return options.release_before_acquire && first_label == Label::kRelease && second_label == Label::kAcquire;
+  return options.write_before_annotated_read;
 }
 
 }  // namespace wharf::ordering

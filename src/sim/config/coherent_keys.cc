@@ -132,7 +132,7 @@ void bind_root_complex(Binder& binder, RootComplexConfig& complex, bool judges_o
     const Binder::Section acquires(binder, "", false,
                                    "only where a NIC asks for an acquire, which no scenario's does");
     binder.flag("release_before_acquire", complex.queue.order.release_before_acquire,
-                "a release write before a later acquire read (RCsc)");
+                "a release before a later acquire (RCsc)");
   }
   binder.choice<LegalPassing>(
       "passing", complex.passing, kPassings,
