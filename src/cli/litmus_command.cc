@@ -66,8 +66,7 @@ class LitmusCommand : public Command {
     app.add_option("--states", options_.limits.states, "Stop a search after that many states")
         .type_name("N")
         .range(std::uint64_t{1}, std::uint64_t{1} << 32U);
-    app.add_flag("--release-before-acquire", rcsc_,
-                 "A release write takes effect before a later acquire read (RCsc)");
+    app.add_flag("--release-before-acquire", rcsc_, "A release takes effect before a later acquire (RCsc)");
     app.add_flag("--write-before-read", write_before_read_,
                  "Reads with a proposed label wait for earlier posted writes, as legacy reads do");
     html_.declare(app);
@@ -139,8 +138,14 @@ Result<LitmusFile> LitmusCommand::load(const std::string& name) const {
     return input_error(
         fmt::format("{} is a directory, expected a litmus file, as {}/*.litmus are", path, path));
   std::ifstream stream(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream) return input_error(fmt::format("{}: cannot be read, expected a litmus file", path));
+  constexpr std::size_t kBytesMax = std::size_t{1} << 20U;
+  std::string text(kBytesMax + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kBytesMax)
+    return input_error(fmt::format("{}: found more than {} bytes, expected a litmus file", path, kBytesMax));
+  if (stream.bad() || !stream.eof())
+    return input_error(fmt::format("{}: cannot be read, expected a litmus file", path));
   auto program = sim::parse_litmus(path, text);
   if (!program) return program.error();
   if (rcsc_) program->settings.order.release_before_acquire = true;

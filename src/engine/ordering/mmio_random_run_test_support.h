@@ -89,6 +89,8 @@ class RobRun {
     operation.kind = kind;
     operation.thread = static_cast<std::uint16_t>(thread);
     operation.tag = static_cast<std::uint32_t>(issued.size());
+    operation.address =
+        std::uint64_t{operation.tag} * kLineBytes;  // Numbers and fences alone make the order.
     operation.length = kLineBytes;
     sequencer_.stamp(operation);
     const bool strict =

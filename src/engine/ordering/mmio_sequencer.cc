@@ -2,6 +2,8 @@
 // Counters, windows and fences of the MMIO sequencer.
 #include "engine/ordering/mmio_sequencer.h"
 
+#include <algorithm>
+
 namespace wharf::ordering {
 namespace {
 
@@ -19,7 +21,8 @@ MmioSequencer::MmioSequencer(const MmioSequencerConfig& config) : config_(config
   if (config.numbering.scheme == NumberingScheme::kEpochCount) {
     for (const std::uint32_t window : config.windows) WHARF_CHECK(window <= config.numbering.half() / 2);
   }
-  domains_.resize(config.numbering.domains());
+  const std::uint32_t most = *std::max_element(config.windows.begin(), config.windows.end());
+  domains_.resize(config.numbering.domains(), Domain(most));
   acquire_outstanding_.resize(config.numbering.threads);
 }
 
@@ -67,8 +70,27 @@ void MmioSequencer::stamp(MmioOperation& operation) {
   const bool release = operation.kind == MmioKind::kRelease;
   if (counted && (release || since_fence == numbering.half() / 2)) domain.fence = domain.counter;
   operation.ordered_after = release ? domain.counter : domain.fence;
+  if (!counted) {
+    if (!release) operation.ordered_after = after_own_bytes(domain, operation, domain.fence);
+    domain.sent.push_back({operation.address, operation.device, operation.length});
+  }
   domain.counter = (domain.counter + 1U) & numbering.mask();
   if (operation.kind == MmioKind::kAcquire) acquire_outstanding_[operation.thread] = 1;
+}
+
+std::uint32_t MmioSequencer::after_own_bytes(const Domain& domain, const MmioOperation& operation,
+                                             std::uint32_t otherwise) const {
+  for (std::size_t age = 0; age < domain.sent.size(); ++age) {
+    // Everything up to a fence is waited for anyhow.
+    const std::uint32_t after = (domain.counter - static_cast<std::uint32_t>(age)) & config_.numbering.mask();
+    if (after == otherwise) break;
+    const Sent& earlier = domain.sent[domain.sent.size() - 1 - age];
+    const bool overlaps = earlier.device == operation.device &&
+                          earlier.address < operation.address + operation.length &&
+                          operation.address < earlier.address + earlier.length;
+    if (overlaps) return after;
+  }
+  return otherwise;
 }
 
 void MmioSequencer::acknowledge(const MmioCredit& credit) {
@@ -82,6 +104,7 @@ void MmioSequencer::acknowledge(const MmioCredit& credit) {
   const std::uint32_t fence_ahead = (domain.fence - domain.acknowledged) & config_.numbering.mask();
   if (!counted && fence_ahead < ahead) domain.fence = credit.next;
   domain.acknowledged = credit.next;
+  for (std::uint32_t left = ahead; !counted && left > 0; --left) domain.sent.pop_front();
 }
 
 void MmioSequencer::acquire_done(std::uint32_t thread) {
@@ -108,6 +131,11 @@ void MmioSequencer::append_state(std::vector<std::byte>& out) const {
   for (const Domain& domain : domains_) {
     writer.put((domain.counter - domain.acknowledged) & numbering.mask());
     writer.put((domain.fence - domain.acknowledged) & numbering.mask());
+    for (std::size_t at = 0; at < domain.sent.size(); ++at) {
+      writer.put(domain.sent[at].address);
+      writer.put(domain.sent[at].device);
+      writer.put(domain.sent[at].length);
+    }
   }
   for (const std::uint8_t outstanding : acquire_outstanding_) writer.put(outstanding);
 }

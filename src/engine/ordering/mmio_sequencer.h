@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ring.h"
 #include "engine/ordering/mmio_fence.h"
 #include "engine/ordering/mmio_numbering.h"
 #include "engine/ordering/mmio_operation.h"
@@ -40,10 +41,12 @@ enum class IssueBlock : std::uint8_t {
 /// The counters of one core, for all of its hardware threads. They belong to the hardware: a program that is
 /// moved to another core, or given way to another program, first waits for all_acknowledged(), as at a fence
 /// of everything.
-///  The core goes on after each operation; it waits
-/// only where host memory is involved or credits run out. No time, no memory after construction. Source:
-/// "Efficient Remote Memory Ordering for Non-Coherent Interconnects" (ASPLOS '26), 4.2 and 5.2. Choice: the
-/// window and its credits; the paper leaves them open.
+/// The core goes on after each operation; it waits only where host memory is involved or credits run out. No
+/// time, no memory after construction. Source: "Efficient Remote Memory Ordering for Non-Coherent
+/// Interconnects" (ASPLOS '26), 4.2 and 5.2. Choice: the window and its credits; the paper leaves them open.
+/// Choice: an operation on bytes that an earlier one in flight touches comes after that one, because a thread
+/// sees its own stores in every instruction set. In the epoch scheme, where credits do not say which
+/// operation has left, a fence or a release is needed for that.
 class MmioSequencer {
  public:
   /// Windows from 1 to half of all numbers, a quarter in the epoch scheme.
@@ -78,12 +81,24 @@ class MmioSequencer {
   void append_state(std::vector<std::byte>& out) const;
 
  private:
+  /// What an operation in flight touches.
+  struct Sent {
+    std::uint64_t address = 0;
+    std::uint16_t device = 0;
+    std::uint8_t length = 0;
+  };
   struct Domain {
+    explicit Domain(std::size_t window) : sent(window) {}
     std::uint32_t counter = 0;       ///< Of the next operation.
     std::uint32_t acknowledged = 0;  ///< Everything below has been handed on.
     std::uint32_t fence = 0;         ///< Counter at the last fence (in the epoch scheme: start of the epoch).
+    Ring<Sent> sent;                 ///< In flight, oldest first; not in the epoch scheme.
   };
 
+  /// Where `operation` comes after the youngest one in flight that touches its bytes; `otherwise` when none
+  /// does.
+  std::uint32_t after_own_bytes(const Domain& domain, const MmioOperation& operation,
+                                std::uint32_t otherwise) const;
   template <typename Visit>
   void visit_thread(std::uint32_t thread, const Visit& visit) const;
 

@@ -157,5 +157,29 @@ TEST(MmioSequencer, EpochsCarryHowManyCameBefore) {
   EXPECT_EQ(issue(sequencer, MmioKind::kStore).ordered_after, 4U);
 }
 
+// A thread sees its own stores: what touches the same bytes of the same device comes after them.
+TEST(MmioSequencer, OperationsOnTheSameBytesKeepTheirOrder) {
+  MmioSequencerConfig config;
+  config.numbering.devices = 2;
+  MmioSequencer sequencer(config);
+  const auto after = [&](MmioKind kind, std::uint64_t address, std::uint8_t length, std::uint16_t device) {
+    MmioOperation operation;
+    operation.kind = kind;
+    operation.address = address;
+    operation.length = length;
+    operation.device = device;
+    sequencer.stamp(operation);
+    return operation.ordered_after;
+  };
+  EXPECT_EQ(after(MmioKind::kStore, 0, 8, 0), 0U);
+  EXPECT_EQ(after(MmioKind::kStore, 8, 8, 0), 0U) << "beside it";
+  EXPECT_EQ(after(MmioKind::kStore, 0, 8, 1), 0U) << "another device";
+  EXPECT_EQ(after(MmioKind::kStore, 4, 8, 0), 2U) << "the youngest of two";
+  EXPECT_EQ(after(MmioKind::kLoad, 0, 4, 0), 1U);
+  sequencer.acknowledge({.domain = 0, .next = 4});
+  EXPECT_EQ(after(MmioKind::kStore, 8, 8, 0), 4U) << "those have left: the fence that moves along";
+  EXPECT_EQ(after(MmioKind::kStore, 0, 4, 0), 5U) << "the load has not";
+}
+
 }  // namespace
 }  // namespace wharf::ordering

@@ -27,6 +27,7 @@ bool WriteCombining::store(const MmioOperation& operation, RandomStream* random)
   if (fencing_ && !drained()) return false;
   fencing_ = false;
   if (operation.kind == MmioKind::kUncachedStore) return store_uncached(operation);
+  if (!uncached_.empty()) return false;
 
   const auto in_age_order = this->in_age_order();
   const auto same_line = std::find_if(in_age_order.begin(), in_age_order.end(), [&](std::uint8_t index) {
@@ -76,7 +77,18 @@ void WriteCombining::make_room(RandomStream* random) {
 void WriteCombining::fence() {
   fencing_ = true;
   if (mutated(MmioMutation::kFenceForgetsOpenLines)) return;
+  send_off_unnumbered();
+}
+
+void WriteCombining::send_off_unnumbered() {
   for (const std::uint8_t index : in_age_order()) lines_[index].closed = true;
+}
+
+bool WriteCombining::unnumbered_left() const {
+  const auto lines = in_age_order();
+  return uncached_.empty() && std::all_of(lines.begin(), lines.end(), [this](std::uint8_t index) {
+           return is_numbered(lines_[index].content.kind);
+         });
 }
 
 void WriteCombining::close(std::uint32_t index) {

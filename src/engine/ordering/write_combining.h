@@ -36,8 +36,10 @@ struct WriteCombiningConfig {
 ///
 /// A numbered operation (MmioKind::kStore, kRelease) takes a buffer of its own, merges with nothing and is
 /// closed at once: its number stands for one write. Stores without numbers are covered by no release, only by
-/// a fence. Uncached stores leave in order, after every line that was touched before. Choice: a store to a
-/// line that is leaving waits until it has left, so that stores to one address never change places here.
+/// a fence. Uncached stores leave in order, after every line that was touched before; a later store of
+/// another kind is refused until they have left, for x86 commits stores in program order ("Intel 64 and IA-32
+/// Architectures Software Developer's Manual", volume 3A, 9.2.2). Choice: a store to a line that is leaving
+/// waits until it has left, so that stores to one address never change places here.
 ///
 /// No time, no memory after construction. Source: "Stop Taking the Scenic Route" (HotOS '25), 2.1 and 3.4.
 class WriteCombining {
@@ -51,6 +53,9 @@ class WriteCombining {
   bool store(const MmioOperation& operation, RandomStream* random = nullptr);
   /// sfence: closes every line. Stores are refused until drained().
   void fence();
+  /// Closes every line, without a fence: an uncached load sends off what is here before it leaves (volume 3A,
+  /// 12.3).
+  void send_off_unnumbered();
   /// Closes the `index`-th open line, counted from the oldest; below open_lines(). For time-outs, and for
   /// lines that leave early for no reason that a program can see.
   void close(std::uint32_t index);
@@ -69,6 +74,8 @@ class WriteCombining {
   std::uint32_t open_lines() const;
   /// Uncached stores that have not left; the oldest is the last of leaving_choices().
   std::uint32_t uncached_waiting() const { return static_cast<std::uint32_t>(uncached_.size()); }
+  /// Nothing without a number is here: a load of the device may leave. Not so: send_off_unnumbered() first.
+  bool unnumbered_left() const;
   /// Nothing is here or on its way to the root complex: a fence is done.
   bool drained() const;
   std::uint32_t on_the_way() const { return on_the_way_; }

@@ -250,5 +250,35 @@ RC_GTEST_PROP(StoreBuffer, ALoadSeesTheThreadsOwnStores, (std::uint64_t seed)) {
   RC_ASSERT(store_buffer_run(seed) == "");
 }
 
+// "Intel 64 and IA-32 Architectures Software Developer's Manual", volume 3A, 9.2.2: stores in program order.
+TEST(WriteCombining, NothingEntersBehindAnUncachedStore) {
+  WriteCombining combining({});
+  const auto of = [](MmioKind kind, std::uint64_t address) {
+    return mmio_store(kind, address, filled(4, 1));
+  };
+  ASSERT_TRUE(combining.store(of(MmioKind::kUncachedStore, 0)));
+  EXPECT_FALSE(combining.store(of(MmioKind::kWriteCombiningStore, 64)));
+  EXPECT_FALSE(combining.store(of(MmioKind::kStore, 64)));
+  EXPECT_TRUE(combining.store(of(MmioKind::kUncachedStore, 8)));
+  MmioOperation out;
+  ASSERT_TRUE(combining.next_leaving(out));
+  ASSERT_TRUE(combining.next_leaving(out));
+  EXPECT_TRUE(combining.store(of(MmioKind::kWriteCombiningStore, 64)));
+}
+
+TEST(WriteCombining, ALoadSendsOffWhatHasNoNumber) {
+  WriteCombining combining({});
+  ASSERT_TRUE(combining.store(mmio_store(MmioKind::kStore, 0, filled(4, 1))));
+  EXPECT_TRUE(combining.unnumbered_left()) << "its number orders it";
+  ASSERT_TRUE(combining.store(mmio_store(MmioKind::kWriteCombiningStore, 64, filled(4, 1))));
+  EXPECT_FALSE(combining.unnumbered_left());
+  combining.send_off_unnumbered();
+  EXPECT_EQ(combining.open_lines(), 0U);
+  MmioOperation out;
+  while (combining.next_leaving(out)) {
+  }
+  EXPECT_TRUE(combining.unnumbered_left());
+}
+
 }  // namespace
 }  // namespace wharf::ordering

@@ -19,11 +19,15 @@ verbs::Verb verb_of(AtomicKind kind) {
 }
 
 // A tag names the operation and the line.
+constexpr std::uint32_t kLineBits = 16;
+static_assert(kLitmusMaxInstructions <= 1U << (32U - kLineBits) && kLitmusMaxLines <= 1U << kLineBits);
 std::uint32_t tag_of(std::size_t operation, std::size_t line) {
-  return static_cast<std::uint32_t>(operation * 256 + line);
+  return static_cast<std::uint32_t>(operation << kLineBits | line);
 }
 
 }  // namespace
+
+LitmusTag tag_names(std::uint32_t tag) { return {tag >> kLineBits, tag & ((1U << kLineBits) - 1U)}; }
 
 ordering::Request request_of(const LitmusProgram& program, LitmusDesign design, std::size_t agent,
                              std::size_t operation, std::size_t line) {
@@ -66,12 +70,10 @@ bool LitmusDeviceThread::may_go_on(const LitmusAgent& agent) const {
 
 LitmusTransfer LitmusDeviceThread::send(const LitmusAgent& agent, std::size_t index, LitmusDesign design) {
   const LitmusOperation& what = agent.operations[at];
-  const auto lines = static_cast<std::uint8_t>(what.lines());
+  const auto lines = static_cast<std::uint32_t>(what.lines());
   const bool by_line = design == LitmusDesign::kSourceLine;
-  const LitmusTransfer sent{static_cast<std::uint8_t>(index), at, line,
-                            by_line ? static_cast<std::uint8_t>(line + 1) : lines};
-  if (what.action != LitmusAction::kWrite)
-    awaited = static_cast<std::uint8_t>(awaited + sent.end - sent.line);
+  const LitmusTransfer sent{static_cast<std::uint32_t>(index), at, line, by_line ? line + 1 : lines};
+  if (what.action != LitmusAction::kWrite) awaited += sent.end - sent.line;
   line = sent.end;
   if (line == lines) {
     line = 0;
@@ -82,8 +84,8 @@ LitmusTransfer LitmusDeviceThread::send(const LitmusAgent& agent, std::size_t in
 
 void LitmusDeviceThread::receive(const ordering::Response& response, const LitmusProgram& program,
                                  const LitmusAgent& agent, std::uint64_t* registers) {
-  const LitmusOperation& what = agent.operations[response.tag / 256];
-  const std::size_t part = response.tag % 256;
+  const auto [operation, part] = tag_names(response.tag);
+  const LitmusOperation& what = agent.operations[operation];
   WHARF_CHECK(awaited > 0);
   --awaited;
   for (std::size_t word = what.line_begins[part]; word < what.line_end(part); ++word) {

@@ -16,10 +16,10 @@ namespace wharf::sim {
 /// A request of a device thread as the fabric carries it: which operation of which agent, and its lines
 /// [line, end), cut at the root complex.
 struct LitmusTransfer {
-  std::uint8_t agent = 0;
-  std::uint8_t operation = 0;
-  std::uint8_t line = 0;
-  std::uint8_t end = 0;
+  std::uint32_t agent = 0;
+  std::uint32_t operation = 0;
+  std::uint32_t line = 0;
+  std::uint32_t end = 0;
   bool is_begun = false;  ///< Its first line is in.
 
   bool operator==(const LitmusTransfer&) const = default;
@@ -28,6 +28,13 @@ struct LitmusTransfer {
 /// The `line`-th line of a request of `agent`, as the design's device sends it.
 ordering::Request request_of(const LitmusProgram& program, LitmusDesign design, std::size_t agent,
                              std::size_t operation, std::size_t line);
+
+/// What the tag of an answer names.
+struct LitmusTag {
+  std::uint32_t operation = 0;
+  std::uint32_t line = 0;
+};
+LitmusTag tag_names(std::uint32_t tag);
 
 /// The way that a request takes: to a root complex, by number, or to a peer device. Nothing orders requests
 /// on different ways.
@@ -38,9 +45,9 @@ std::uint8_t way_of(const LitmusProgram& program, const LitmusOperation& operati
 
 /// Where a thread of a device is in its program.
 struct LitmusDeviceThread {
-  std::uint8_t at = 0;       ///< The next operation.
-  std::uint8_t line = 0;     ///< Its next line; above 0 only with kSourceLine.
-  std::uint8_t awaited = 0;  ///< Lines of reads and atomics without an answer.
+  std::uint32_t at = 0;       ///< The next operation.
+  std::uint32_t line = 0;     ///< Its next line; above 0 only with kSourceLine.
+  std::uint32_t awaited = 0;  ///< Lines of reads and atomics without an answer.
 
   /// Whether its own program lets it do the next operation now.
   bool may_go_on(const LitmusAgent& agent) const;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "sim/litmus/parser.h"
+#include "sim/litmus/verdict.h"
 
 namespace wharf::sim {
 namespace {
@@ -156,6 +157,55 @@ TEST(LitmusExplorer, AnswersToDevicesStayBehindStores) {
   EXPECT_FALSE(explore_both(of("r = R f"), LitmusDesign::kMmioToday).seen[0]);
   EXPECT_TRUE(explore_both(of("r = R.ro f"), LitmusDesign::kMmioToday).seen[0]);
   EXPECT_TRUE(explore_both(of("r = R f"), LitmusDesign::kMmioUnordered).seen[0]);
+}
+
+// An MMIO load leaves after its core's stores, fences drain everything: the reduction loses none of it.
+TEST(LitmusExplorer, LoadsAndFencesSendOffWhatIsCombined) {
+  const auto text =
+      "litmus Drain { x; mmio d; mmio e } host P | host Q ;\n"
+      "WC d 1 | r = R x ; r = MR d | s = MR.acq e ; WC e 1 | ; fence | ; W x 1 | ;\n"
+      "exists (P:r=0 \\/ (Q:r=1 /\\ Q:s=0)) forbidden mmio_today, mmio_unordered, rob_root_complex, "
+      "rob_device";
+  for (const LitmusDesign design : program(text).designs()) {
+    SCOPED_TRACE(name(design));
+    EXPECT_FALSE(explore_both(program(text), design).seen[0]);
+  }
+}
+
+// Columns and requests beyond 255.
+TEST(LitmusExplorer, LongColumnsComeToAnEnd) {
+  std::string text = "litmus Long { peer p; mmio d } device D ;\n";
+  for (int i = 1; i <= 300; ++i) text += "S d " + std::to_string(i) + " ;\n";
+  const auto local = program(text + "exists (d=300) required mmio_today");
+  EXPECT_TRUE(explore(local, LitmusDesign::kMmioToday, LitmusSteps::kReduced).seen[0]);
+
+  text = "litmus Long { x } device D ;\n";
+  for (int i = 1; i <= 300; ++i) text += "W x " + std::to_string(i) + " ;\n";
+  const auto writes = program(text + "exists (x=300) required source_line");
+  const auto found = explore(writes, LitmusDesign::kSourceLine, LitmusSteps::kReduced);
+  EXPECT_TRUE(found.is_complete && found.seen[0]);
+
+  std::string variables;
+  std::string registers;
+  std::string names;
+  for (int i = 0; i < 256; ++i) {
+    const std::string number = std::to_string(i);
+    variables += "x" + number + (i == 255 ? "=7" : "=1") + "; ";
+    names += (i > 0 ? ",x" : "x") + number;
+    registers += (i > 0 ? ",r" : "r") + number;
+  }
+  const auto read = program("litmus Wide { " + variables + "} device D ;\n" + registers + " = R " + names +
+                            " ;\nexists (D:r0=1 /\\ D:r255=7) required source_line");
+  EXPECT_TRUE(explore(read, LitmusDesign::kSourceLine, LitmusSteps::kReduced).seen[0]);
+}
+
+// A search that reached no end judges nothing.
+TEST(LitmusExplorer, ASearchWithoutAnEndFails) {
+  const LitmusProgram bounded = program(
+      "litmus SB { x; y } host P | host Q ; W x 1 | W y 1 ; r = R y | r = R x ;\n"
+      "exists (P:r=2) forbidden baseline");
+  EXPECT_TRUE(judge_litmus(bounded, LitmusDesign::kBaseline, {.limits = {.states = 5}}).fails());
+  EXPECT_FALSE(judge_litmus(bounded, LitmusDesign::kBaseline, {}).fails());
 }
 
 }  // namespace

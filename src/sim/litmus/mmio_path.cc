@@ -29,7 +29,9 @@ ordering::WriteCombiningConfig combining_of(const LitmusSettings& settings) {
 }  // namespace
 
 LitmusMmioPath::LitmusMmioPath(const LitmusProgram& program, LitmusDesign design, std::uint32_t threads)
-    : design_(design), combining_(threads, ordering::WriteCombining(combining_of(program.settings))) {
+    : design_(design),
+      combining_(threads, ordering::WriteCombining(combining_of(program.settings))),
+      loads_(threads) {
   const LitmusSettings& settings = program.settings;
   for (const LitmusVariable& variable : program.variables) {
     if (variable.is_mmio) set_word(variable.address, variable.initial);
@@ -70,21 +72,29 @@ bool LitmusMmioPath::may_execute(const LitmusOperation& operation, const LitmusV
       sequencer_->blocked_by(thread, 0, kind, host_stores_drained) != ordering::IssueBlock::kNone)
     return false;
   if (kind == ordering::MmioKind::kUncachedStore && !host_stores_drained) return false;
-  if (is_load(kind)) return true;
+  // Uncached accesses are in program order, and a load sends off what is combined before it leaves ("Intel 64
+  // and IA-32 Architectures Software Developer's Manual", volume 3A, 12.3).
+  if (is_load(kind)) return combining_[thread].open_lines() > 0 || combining_[thread].unnumbered_left();
   // The buffers say whether they take a store only by taking it.
   const std::array<std::byte, kLitmusWordBytes> zero{};
   ordering::WriteCombining trial = combining_[thread];
   return trial.store(ordering::mmio_store(kind, variable.address, zero));
 }
 
-bool LitmusMmioPath::execute(const LitmusOperation& operation, const LitmusVariable& variable,
-                             std::uint32_t thread, bool host_stores_drained, std::uint32_t tag) {
+LitmusMmioPath::Executed LitmusMmioPath::execute(const LitmusOperation& operation,
+                                                 const LitmusVariable& variable, std::uint32_t thread,
+                                                 bool host_stores_drained, std::uint32_t tag) {
+  ordering::WriteCombining& combining = combining_[thread];
   if (operation.action == LitmusAction::kStoreFence) {
     WHARF_CHECK(host_stores_drained);
-    combining_[thread].fence();
-    return combining_[thread].drained();
+    combining.fence();
+    return combining.drained() ? Executed::kDone : Executed::kAgain;
   }
   const ordering::MmioKind kind = kind_of(operation);
+  if (is_load(kind) && !combining.unnumbered_left()) {
+    combining.send_off_unnumbered();
+    return Executed::kAgain;
+  }
   std::array<std::byte, kLitmusWordBytes> bytes{};
   if (!is_load(kind)) std::memcpy(bytes.data(), operation.values.data(), kLitmusWordBytes);
   ordering::MmioOperation made = ordering::mmio_store(kind, variable.address, bytes);
@@ -92,11 +102,26 @@ bool LitmusMmioPath::execute(const LitmusOperation& operation, const LitmusVaria
   made.tag = tag;
   if (is_numbered(kind)) sequencer_->stamp(made);
   if (is_load(kind)) {
+    ++loads_[thread];
     moving_.push_back({false, made});
-    return kind == ordering::MmioKind::kLoad;
+    return kind == ordering::MmioKind::kLoad ? Executed::kDone : Executed::kWaits;
   }
-  WHARF_CHECK(combining_[thread].store(made));
-  return true;
+  WHARF_CHECK(combining.store(made));
+  return Executed::kDone;
+}
+
+bool LitmusMmioPath::is_fenced(std::uint32_t thread) const {
+  if (!combining_[thread].drained()) return false;
+  constexpr ordering::FenceSet kAll{true, true, true, true};
+  constexpr ordering::FenceEffect kEffect = ordering::fence_effect(kAll, kAll);
+  if (kEffect.wait_device_loads && loads_[thread] > 0) return false;
+  return !kEffect.wait_acknowledged || !sequencer_ || sequencer_->all_acknowledged(thread);
+}
+
+bool LitmusMmioPath::fence(std::uint32_t thread) {
+  if (is_fenced(thread)) return true;
+  combining_[thread].send_off_unnumbered();
+  return false;
 }
 
 bool LitmusMmioPath::may_leave(std::uint32_t thread, std::uint32_t choice) const {
@@ -150,13 +175,22 @@ bool LitmusMmioPath::may_move(std::uint32_t choice) const {
   const Moving& mover = moving_[choice];
   if (!mover.at_root) return design_ != LitmusDesign::kRobRootComplex || has_room(mover.operation);
   // PCIe below the root complex: nothing passes an earlier posted write, and loads pass each other. Where
-  // that does not hold, uncached stores are strong still, as on the timed path.
+  // writes pass each other, uncached stores are strong still, and a load pushes every write before itself, as
+  // on the timed path. What waits at the reorder buffer of the device is off the link: loads have a network
+  // of their own there.
+  const bool is_numbered_load = is_load(mover.operation.kind) && is_numbered(mover.operation.kind);
   const bool is_behind_write =
-      std::any_of(moving_.begin(), moving_.begin() + choice,
-                  [](const Moving& earlier) { return earlier.at_root && !is_load(earlier.operation.kind); });
-  const bool is_strong = mover.operation.kind == ordering::MmioKind::kUncachedStore;
-  if (is_behind_write && (is_strong || keeps_writes_in_order())) return false;
-  return design_ != LitmusDesign::kRobDevice || has_room(mover.operation);
+      std::any_of(moving_.begin(), moving_.begin() + choice, [&](const Moving& earlier) {
+        return earlier.at_root && !is_load(earlier.operation.kind) && !(is_numbered_load && is_held(earlier));
+      });
+  const bool passes_none =
+      is_load(mover.operation.kind) || mover.operation.kind == ordering::MmioKind::kUncachedStore;
+  if (is_behind_write && (passes_none || keeps_writes_in_order())) return false;
+  return !is_held(mover);
+}
+
+bool LitmusMmioPath::is_held(const Moving& moving) const {
+  return design_ == LitmusDesign::kRobDevice && !has_room(moving.operation);
 }
 
 std::uint32_t LitmusMmioPath::ordered_writes() const {

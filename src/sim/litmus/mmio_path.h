@@ -17,10 +17,10 @@
 namespace wharf::sim {
 
 /// One device and its registers. What leaves a core reaches the root complex at once, because when it leaves
-/// is a choice already. Below the root complex writes stay in order (mmio_today, rob_root_complex) or only
-/// uncached stores do (mmio_unordered, rob_device). Without numbers, MMIO-Store and MMIO-Release are stores
-/// to write-combining memory, and a load makes its core wait. Choice: credits come back at once; late ones
-/// only delay.
+/// is a choice already. Below the root complex writes stay in order (mmio_today, rob_root_complex) or pass
+/// each other, but for uncached stores (mmio_unordered, rob_device); a load passes no write anywhere. Without
+/// numbers, MMIO-Store and MMIO-Release are stores to write-combining memory, and a load makes its core wait.
+/// Choice: credits come back at once; late ones only delay.
 class LitmusMmioPath {
  public:
   LitmusMmioPath(const LitmusProgram& program, LitmusDesign design, std::uint32_t threads);
@@ -29,9 +29,22 @@ class LitmusMmioPath {
   /// The MMIO instruction `operation` could do something now.
   bool may_execute(const LitmusOperation& operation, const LitmusVariable& variable, std::uint32_t thread,
                    bool host_stores_drained) const;
-  /// Executes it; false when the core has to wait for it (sfence, loads without numbers, acquires).
-  bool execute(const LitmusOperation& operation, const LitmusVariable& variable, std::uint32_t thread,
-               bool host_stores_drained, std::uint32_t tag);
+  enum class Executed : std::uint8_t {
+    kDone,
+    kWaits,  ///< The core waits for the value.
+    kAgain,  ///< Stores had to be sent off first; it is executed again when they have left.
+  };
+  Executed execute(const LitmusOperation& operation, const LitmusVariable& variable, std::uint32_t thread,
+                   bool host_stores_drained, std::uint32_t tag);
+  /// A fence or locked instruction could do something now.
+  bool may_fence(std::uint32_t thread) const {
+    return combining_[thread].open_lines() > 0 || is_fenced(thread);
+  }
+  /// Everything of `thread` has left its core and, with numbers, the reorder buffer, and every load has its
+  /// value. If not, sends off what is combined.
+  bool fence(std::uint32_t thread);
+  /// The core has the value of a load.
+  void loaded(std::uint32_t thread) { --loads_[thread]; }
 
   // Choices, counted from 0.
   std::uint32_t open_lines(std::uint32_t thread) const { return combining_[thread].open_lines(); }
@@ -77,17 +90,20 @@ class LitmusMmioPath {
     ordering::MmioOperation operation;
   };
 
+  bool is_fenced(std::uint32_t thread) const;
   ordering::MmioKind kind_of(const LitmusOperation& operation) const;
   bool keeps_writes_in_order() const {
     return design_ == LitmusDesign::kMmioToday || design_ == LitmusDesign::kRobRootComplex;
   }
   void at_root_complex(const ordering::MmioOperation& operation);
+  bool is_held(const Moving& moving) const;
   bool has_room(const ordering::MmioOperation& operation) const;
   void into_buffer(const ordering::MmioOperation& operation);
   void at_device(const ordering::MmioOperation& operation);
 
   LitmusDesign design_;
   std::vector<ordering::WriteCombining> combining_;  ///< By host thread.
+  std::vector<std::uint32_t> loads_;                 ///< Without a value, by host thread.
   std::optional<ordering::MmioSequencer> sequencer_;
   std::optional<ordering::MmioRob> rob_;
   std::vector<Moving> moving_;  ///< In the order in which they were sent.

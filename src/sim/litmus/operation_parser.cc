@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <functional>
 
 namespace wharf::sim {
@@ -126,6 +127,11 @@ class OperationReader {
     for (const LitmusToken& token : registers) {
       if (token.kind != Kind::kWord)
         return litmus_error(in_.file(), token.place, token.quoted(), "the name of a register");
+      const bool is_repeated =
+          std::count_if(registers.begin(), registers.end(),
+                        [&](const LitmusToken& each) { return each.text == token.text; }) > 1;
+      if (is_repeated)
+        return litmus_error(in_.file(), token.place, token.quoted(), "each register once in an instruction");
       made_.registers.push_back(register_of(agent_, token.text));
     }
     if (opcode_->has_register && made_.registers.size() != made_.variables.size()) {
@@ -149,10 +155,12 @@ class OperationReader {
       if (each.name == stem) opcode_ = &each;
     }
     if (opcode_ == nullptr) {
+      // What the other kind of agent calls it.
+      const std::string_view meant = stem == "wait" ? "fence" : stem == "fence" ? "wait" : stem;
       return litmus_error(in_.file(), opcode_word_.place, opcode_word_.quoted(),
                           fmt::format("an instruction of a {} ({})",
                                       agent_.is_device ? "device" : "host thread", fmt::join(names, ", ")),
-                          stem, names);
+                          meant, names);
     }
     made_.action = opcode_->action;
     made_.atomic = opcode_->atomic;
@@ -208,6 +216,8 @@ class OperationReader {
     }
     if (next.address <= before.address || next.address / kLineBytes > line + 1)
       return in_.unexpected("a variable behind the one before it in its line, or one in the line after");
+    if (next.address / kLineBytes > line && made_.line_begins.size() == kLitmusMaxLines)
+      return in_.unexpected(fmt::format("at most {} lines in a request", kLitmusMaxLines));
     if (next.address / kLineBytes > line)
       made_.line_begins.push_back(static_cast<std::uint32_t>(made_.variables.size()));
     return {};
@@ -336,31 +346,55 @@ Result<void> read_litmus_root(LitmusTokenReader& in, std::uint8_t& root) {
   return {};
 }
 
-Result<void> read_litmus_setting(LitmusTokenReader& in, LitmusSettings& settings) {
+Result<void> LitmusSettingsReader::read() {
   std::vector<std::string_view> names;
   const Setting* setting = nullptr;
   for (const Setting& each : all_settings()) {
     names.push_back(each.name);
-    if (each.name == in.front().text) setting = &each;
+    if (each.name == in_.front().text) setting = &each;
   }
-  if (setting == nullptr) return in.unknown("the name of a setting", names);
-  const LitmusToken name = in.take();
-  const LitmusToken& value = in.front();
+  if (setting == nullptr) return in_.unknown("the name of a setting", names);
+  if (std::any_of(given_.begin(), given_.end(),
+                  [&](const Given& given) { return given.name == setting->name; }))
+    return in_.unexpected("each setting once");
+  const LitmusToken name = in_.take();
+  const LitmusToken& value = in_.front();
+  given_.push_back({name.text, value});
   if (setting->words.empty()) {
     if (value.kind != Kind::kNumber || value.number < setting->low || value.number > setting->high)
-      return in.unexpected(fmt::format("a number from {} to {}", setting->low, setting->high));
-    setting->put(settings, in.take().number);
+      return in_.unexpected(fmt::format("a number from {} to {}", setting->low, setting->high));
+    setting->put(settings_, in_.take().number);
   } else {
     const auto word = std::find(setting->words.begin(), setting->words.end(), value.text);
     if (word == setting->words.end())
-      return in.unknown(fmt::format("{}", fmt::join(setting->words, " or ")), setting->words);
-    setting->put(settings, static_cast<std::uint64_t>(word - setting->words.begin()));
-    in.take();
+      return in_.unknown(fmt::format("{}", fmt::join(setting->words, " or ")), setting->words);
+    setting->put(settings_, static_cast<std::uint64_t>(word - setting->words.begin()));
+    in_.take();
   }
-  if (settings.on_chip_bus && settings.sets_rob)
-    return litmus_error(in.file(), name.place, name.quoted(),
+  if (settings_.on_chip_bus && settings_.sets_rob)
+    return litmus_error(in_.file(), name.place, name.quoted(),
                         "no rob.* setting beside bus on_chip, where no MMIO reorder buffer applies");
   return {};
+}
+
+Result<void> LitmusSettingsReader::fit(std::string_view name, std::uint32_t& size, std::uint32_t most) const {
+  const auto given =
+      std::find_if(given_.begin(), given_.end(), [name](const Given& each) { return each.name == name; });
+  if (given == given_.end()) size = std::min(size, most);
+  if (size <= most) return {};
+  return litmus_error(
+      in_.file(), given->value.place, fmt::format("{} {}", name, size),
+      fmt::format("at most {}, half of what rob.number_bits {} can number", most, settings_.number_bits));
+}
+
+Result<void> LitmusSettingsReader::finish() {
+  const std::uint32_t half = 1U << (settings_.number_bits - 1U);
+  WHARF_TRY(fit("rob.window", settings_.rob_window, half));
+  WHARF_TRY(fit("rob.entries", settings_.rob_entries, half));
+  if (std::has_single_bit(settings_.rob_entries)) return {};
+  const auto given = std::find_if(given_.begin(), given_.end(),
+                                  [](const Given& each) { return each.name == "rob.entries"; });
+  return litmus_error(in_.file(), given->value.place, given->value.quoted(), "a power of two");
 }
 
 Result<std::uint32_t> find_litmus_variable(const LitmusTokenReader& in, const LitmusProgram& program,

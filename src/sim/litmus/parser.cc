@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/nearest_name.h"
 #include "sim/litmus/operation_parser.h"
 #include "sim/litmus/token_reader.h"
 
@@ -29,7 +30,7 @@ class Parser {
   Result<void> rows();
   Result<void> outcome();
   Result<void> judgements(LitmusOutcome& outcome);
-  Result<std::uint32_t> condition(LitmusCondition& condition, int level);
+  Result<std::uint32_t> condition(LitmusCondition& condition, int level, std::uint32_t depth = 0);
   Result<std::uint32_t> atom(LitmusCondition& condition);
   Result<void> check_design(LitmusDesign design, LitmusPlace place);
 
@@ -51,11 +52,12 @@ Result<LitmusProgram> Parser::parse() {
 }
 
 Result<void> Parser::settings() {
+  LitmusSettingsReader reader(in_, program_.settings);
   while (in_.front().is_word("set")) {
     in_.take();
-    WHARF_TRY(read_litmus_setting(in_, program_.settings));
+    WHARF_TRY(reader.read());
   }
-  return {};
+  return reader.finish();
 }
 
 // { x=0; [y=0; z=1]; mmio d=0; peer e=0 }: each variable a line of its own, those in brackets share one.
@@ -66,6 +68,7 @@ Result<void> Parser::variables() {
   std::uint64_t mmio_line = 1;
   std::uint64_t peer_line = kLitmusPeerLine;
   while (!in_.front().is("}")) {
+    const LitmusToken before = in_.front();
     LitmusVariable where;
     where.is_mmio = in_.front().is_word("mmio");
     where.is_peer = in_.front().is_word("peer");
@@ -76,6 +79,7 @@ Result<void> Parser::variables() {
     where.address = next++ * kLineBytes;
     if (in_.front().is("[")) {
       const LitmusPlace place = in_.take().place;
+      if (in_.front().is("]")) return in_.unexpected("a variable between [ and ]");
       const std::uint64_t end = where.address + kLineBytes;
       while (!in_.front().is("]")) {
         if (where.address == end)
@@ -91,6 +95,12 @@ Result<void> Parser::variables() {
     if (in_.front().is(";")) {
       in_.take();
     } else if (!in_.front().is("}")) {
+      // Two words without a sign: the first was meant to say where the variable is.
+      const bool are_words = in_.front().kind == Kind::kWord && before.kind == Kind::kWord;
+      const std::vector<std::string_view> places{"mmio", "peer"};
+      if (are_words && nearest_name(before.text, places))
+        return litmus_error(in_.file(), before.place, before.quoted(), "mmio, peer or a variable",
+                            before.text, places);
       return in_.unexpected("\";\" or \"}\"");
     }
   }
@@ -122,7 +132,9 @@ Result<void> Parser::agents() {
   for (;;) {
     LitmusAgent agent;
     if (!in_.front().is_word("host") && !in_.front().is_word("device"))
-      return in_.unexpected("host or device");
+      return in_.unknown("host or device", {"host", "device"});
+    if (program_.agents.size() == kLitmusMaxAgents)
+      return in_.unexpected(fmt::format("at most {} columns", kLitmusMaxAgents));
     agent.is_device = in_.take().text == "device";
     if (in_.front().kind != Kind::kWord) return in_.unexpected("the name of an agent");
     for (const LitmusAgent& other : program_.agents) {
@@ -130,7 +142,7 @@ Result<void> Parser::agents() {
     }
     agent.name = in_.take().text;
     if (agent.is_device) {
-      // D.1 and D.2 are threads of one device; a name without a dot is a device of its own.
+      // D, D.1 and D.2 are threads of one device: what stands before the dot names it.
       const std::string device = agent.name.substr(0, agent.name.find('.'));
       agent.requester = requesters.emplace(device, requesters.size()).first->second;
       agent.thread = threads[device]++;
@@ -146,16 +158,25 @@ Result<void> Parser::agents() {
 
 Result<void> Parser::rows() {
   while (!in_.front().is_word("exists") && !in_.front().is_word("forall") && in_.front().kind != Kind::kEnd) {
+    const std::vector<std::string_view> questions{"exists", "forall"};
+    if (in_.second().is("(") && nearest_name(in_.front().text, questions))
+      return in_.unknown("an instruction, exists or forall", questions);
     std::size_t column = 0;
     for (;;) {
       if (column == program_.agents.size())
         return in_.unexpected(fmt::format("\";\" after {} columns", program_.agents.size()));
       if (!in_.front().is("|") && !in_.front().is(";")) {
+        if (program_.agents[column].operations.size() == kLitmusMaxInstructions)
+          return in_.unexpected(fmt::format("at most {} instructions in a column", kLitmusMaxInstructions));
         WHARF_TRY(read_litmus_operation(in_, program_, program_.agents[column]));
       }
       ++column;
       if (in_.front().is(";")) break;
-      WHARF_TRY(in_.sign("|"));
+      if (!in_.front().is("|"))
+        return in_.unexpected(column == program_.agents.size()
+                                  ? std::string("\";\" after the last column")
+                                  : std::string("\"|\" before the next column, or \";\""));
+      in_.take();
     }
     in_.take();
   }
@@ -169,7 +190,7 @@ Result<void> Parser::rows() {
 
 Result<void> Parser::outcome() {
   if (!in_.front().is_word("exists") && !in_.front().is_word("forall"))
-    return in_.unexpected("exists or forall");
+    return in_.unknown("exists or forall", {"exists", "forall"});
   LitmusOutcome made;
   made.place = in_.front().place;
   made.is_forall = in_.take().text == "forall";
@@ -216,31 +237,33 @@ Result<void> Parser::check_design(LitmusDesign design, LitmusPlace place) {
 }
 
 // Level 0 reads \/, level 1 reads /\, level 2 reads ~, parentheses and atoms.
-Result<std::uint32_t> Parser::condition(LitmusCondition& condition, int level) {
+Result<std::uint32_t> Parser::condition(LitmusCondition& condition, int level, std::uint32_t depth) {
   using Node = LitmusCondition::Kind;
   const auto add = [&](Node kind, std::uint32_t left, std::uint32_t right) {
     condition.nodes.push_back({kind, 0, 0, left, right});
     return static_cast<std::uint32_t>(condition.nodes.size() - 1);
   };
   if (level < 2) {
-    auto left = this->condition(condition, level + 1);
+    auto left = this->condition(condition, level + 1, depth);
     while (left && in_.front().is(level == 0 ? "\\/" : "/\\")) {
       in_.take();
-      const auto right = this->condition(condition, level + 1);
+      const auto right = this->condition(condition, level + 1, depth);
       if (!right) return right;
       left = add(level == 0 ? Node::kOr : Node::kAnd, *left, *right);
     }
     return left;
   }
+  if ((in_.front().is("~") || in_.front().is("(")) && depth == kLitmusMaxDepth)
+    return in_.unexpected(fmt::format("parentheses and ~ at most {} deep", kLitmusMaxDepth));
   if (in_.front().is("~")) {
     in_.take();
-    const auto inner = this->condition(condition, 2);
+    const auto inner = this->condition(condition, 2, depth + 1);
     if (!inner) return inner;
     return add(Node::kNot, *inner, 0);
   }
   if (in_.front().is("(")) {
     in_.take();
-    auto inner = this->condition(condition, 0);
+    auto inner = this->condition(condition, 0, depth + 1);
     if (!inner) return inner;
     if (!in_.front().is(")")) return in_.unexpected("\")\", /\\ or \\/");
     in_.take();
@@ -266,6 +289,8 @@ Result<std::uint32_t> Parser::atom(LitmusCondition& condition) {
       return litmus_error(in_.file(), first.place, first.quoted(),
                           fmt::format("an agent of this program ({})", fmt::join(names, ", ")), first.text,
                           names);
+    if (agent->registers.empty())
+      return in_.unexpected(fmt::format("another agent, because {} has no register", agent->name));
     const std::vector<std::string_view> registers(agent->registers.begin(), agent->registers.end());
     const auto found = std::find(registers.begin(), registers.end(), in_.front().text);
     if (found == registers.end())

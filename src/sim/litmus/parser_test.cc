@@ -99,5 +99,25 @@ TEST(LitmusParser, AFileThatStatesNothingAsksForEverything) {
   }
 }
 
+TEST(LitmusParser, RefusesWhatIsTooDeepOrTooWide) {
+  const std::string begin = "litmus Big { x } host P ; W x 1 ;\nexists (";
+  EXPECT_FALSE(parse_litmus("deep", begin + std::string(20'000, '~') + "x=1)").ok());
+  EXPECT_FALSE(parse_litmus("deep", begin + std::string(20'000, '(')).ok());
+  std::string chain = "x=1";
+  for (int i = 0; i < 20'000; ++i) chain += " /\\ x=1";
+  EXPECT_TRUE(parsed(begin + chain + ")").outcomes[0].condition.holds({}, {1}));
+  std::string hosts = "litmus Wide { x } host P";
+  for (int i = 1; i < 64; ++i) hosts += " | host P" + std::to_string(i);
+  EXPECT_THAT(parse_litmus("wide", hosts + " ;").error().message, testing::HasSubstr("at most 62 columns"));
+  EXPECT_THAT(parse_litmus("byte", "litmus \xff").error().message, testing::HasSubstr("found byte 0xff"));
+}
+
+// What a file does not set shrinks to what its numbers tell apart.
+TEST(LitmusParser, FewNumbersMakeASmallReorderBuffer) {
+  const LitmusProgram program = parsed("litmus Few set rob.number_bits 2 { mmio d } host P ; MW d 1 ;");
+  EXPECT_EQ(program.settings.rob_window, 2U);
+  EXPECT_EQ(program.settings.rob_entries, 2U);
+}
+
 }  // namespace
 }  // namespace wharf::sim

@@ -33,22 +33,31 @@ std::span<const std::string_view> litmus_design_names() { return kDesigns; }
 
 std::string_view name(LitmusClass what) { return kClasses[static_cast<std::size_t>(what)]; }
 
-bool LitmusCondition::holds(std::uint32_t node, const std::vector<std::uint64_t>& registers,
+// From the front, because a chain of thousands of /\ is as deep as it is long.
+bool LitmusCondition::holds(const std::vector<std::uint64_t>& registers,
                             const std::vector<std::uint64_t>& memory) const {
-  const Node& it = nodes[node];
-  switch (it.kind) {
-    case Kind::kRegister:
-      return registers[it.index] == it.value;
-    case Kind::kMemory:
-      return memory[it.index] == it.value;
-    case Kind::kNot:
-      return !holds(it.left, registers, memory);
-    case Kind::kAnd:
-      return holds(it.left, registers, memory) && holds(it.right, registers, memory);
-    case Kind::kOr:
-      return holds(it.left, registers, memory) || holds(it.right, registers, memory);
+  std::vector<bool> holds(nodes.size());
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    const Node& it = nodes[at];
+    switch (it.kind) {
+      case Kind::kRegister:
+        holds[at] = registers[it.index] == it.value;
+        break;
+      case Kind::kMemory:
+        holds[at] = memory[it.index] == it.value;
+        break;
+      case Kind::kNot:
+        holds[at] = !holds[it.left];
+        break;
+      case Kind::kAnd:
+        holds[at] = holds[it.left] && holds[it.right];
+        break;
+      case Kind::kOr:
+        holds[at] = holds[it.left] || holds[it.right];
+        break;
+    }
   }
-  WHARF_UNREACHABLE();
+  return holds[root];
 }
 
 const LitmusJudgement* LitmusOutcome::judgement(LitmusDesign design) const {

@@ -18,6 +18,14 @@ namespace wharf::sim {
 inline constexpr std::uint32_t kLitmusWordBytes = 8;
 /// Root complexes of one home, at most.
 inline constexpr std::uint32_t kLitmusMaxRoots = 2;
+/// Columns of a program at most: every host thread is an agent of the home, beside the root complexes.
+inline constexpr std::uint32_t kLitmusMaxAgents = 64 - kLitmusMaxRoots;
+/// Instructions of a column, and lines of one request, at most. A search over so many ends at its bound, but
+/// what it says until then is right.
+inline constexpr std::uint32_t kLitmusMaxInstructions = 4096;
+inline constexpr std::uint32_t kLitmusMaxLines = 4096;
+/// Parentheses and ~ in one another, at most.
+inline constexpr std::uint32_t kLitmusMaxDepth = 100;
 /// Lines of peers are numbered from here, so that a line says where it is.
 inline constexpr std::uint64_t kLitmusPeerLine = 1U << 20U;
 
@@ -86,7 +94,8 @@ struct LitmusVariable {
   bool is_peer = false;  ///< Memory of a device, for other devices: behind a switch, not behind a queue.
 };
 
-/// A condition on final registers and memory, as a tree in one array.
+/// A condition on final registers and memory, as a tree in one array: a node stands behind those it is made
+/// of.
 struct LitmusCondition {
   enum class Kind : std::uint8_t { kRegister, kMemory, kNot, kAnd, kOr };
   struct Node {
@@ -100,11 +109,7 @@ struct LitmusCondition {
   std::uint32_t root = 0;
   std::string text;
 
-  bool holds(const std::vector<std::uint64_t>& registers, const std::vector<std::uint64_t>& memory) const {
-    return holds(root, registers, memory);
-  }
-  bool holds(std::uint32_t node, const std::vector<std::uint64_t>& registers,
-             const std::vector<std::uint64_t>& memory) const;
+  bool holds(const std::vector<std::uint64_t>& registers, const std::vector<std::uint64_t>& memory) const;
 };
 
 /// What a file says of an outcome under one design.

@@ -22,6 +22,10 @@ class LitmusTokenReader {
   const LitmusToken& front() const { return tokens_[at_]; }
   /// The last token, the end, is never passed.
   LitmusToken take() { return tokens_[front().kind == LitmusToken::Kind::kEnd ? at_ : at_++]; }
+  /// The token behind front(), or the end.
+  const LitmusToken& second() const {
+    return tokens_[front().kind == LitmusToken::Kind::kEnd ? at_ : at_ + 1];
+  }
   std::size_t position() const { return at_; }
   /// What was read since position() was `from`, with `blank` between words and numbers.
   std::string text_since(std::size_t from, std::string_view blank = "") const {

@@ -33,6 +33,21 @@ class Cursor {
     }
     return c;
   }
+  /// A whole character in UTF-8 between quotes; what is none, or cannot be seen, as a byte in hexadecimal.
+  std::string quoted_character() const {
+    const auto byte = [this](std::size_t at) { return static_cast<unsigned char>(text_[at_ + at]); };
+    const unsigned first = byte(0);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xC2 ? 0
+                               : first < 0xE0 ? 2
+                               : first < 0xF0 ? 3
+                               : first < 0xF5 ? 4
+                                              : 0;
+    bool is_character = length > 0 && first >= 0x20 && first != 0x7F && at_ + length <= text_.size();
+    for (std::size_t at = 1; is_character && at < length; ++at) is_character = (byte(at) & 0xC0U) == 0x80U;
+    if (!is_character) return fmt::format("byte 0x{:02x}", first);
+    return fmt::format("\"{}\"", text_.substr(at_, length));
+  }
   void skip(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) take();
   }
@@ -112,7 +127,7 @@ Result<std::vector<LitmusToken>> cut_litmus_tokens(std::string_view file, std::s
         if (token.text.empty() && cursor.starts(sign)) token.text = sign;
       }
       if (token.text.empty()) {
-        return litmus_error(file, token.place, fmt::format("\"{}\"", c),
+        return litmus_error(file, token.place, cursor.quoted_character(),
                             "a word, a number, a sign or a text");
       }
       cursor.skip(token.text.size());

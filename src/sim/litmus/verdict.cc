@@ -46,6 +46,15 @@ LitmusDesignReport judge_litmus(const LitmusProgram& program, LitmusDesign desig
       row.witness = trace({LitmusTarget::Kind::kOutcome, outcome});
     report.rows.push_back(std::move(row));
   }
+  const bool has_failed = !report.found.violation.empty() || !report.found.deadlock.empty();
+  if (report.found.finals.empty() && !has_failed) {
+    report.failures.push_back(
+        report.found.is_complete
+            ? std::string("no order of steps came to an end")
+            : fmt::format(
+                  "no order of steps came to an end within the bound of {} states; nothing was judged",
+                  options.limits.states));
+  }
   if (!report.found.violation.empty()) {
     report.failures.push_back("the observer of coherence: " + report.found.violation);
     report.failure_trace = trace({LitmusTarget::Kind::kViolation, 0});

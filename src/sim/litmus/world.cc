@@ -114,7 +114,7 @@ bool LitmusWorld::may_execute(std::size_t agent) const {
   const LitmusOperation* next = host.next(program_->agents[agent]);
   if (next == nullptr || host.is_waiting()) return false;
   const bool locks = next->action == LitmusAction::kFence || next->action == LitmusAction::kAtomic;
-  if (locks && mmio_ && mmio_->holds_stores(places_[agent])) return false;
+  if (locks && mmio_ && !mmio_->may_fence(places_[agent])) return false;
   if (next->action == LitmusAction::kFence) return host.is_drained();
   if (is_on_mmio_path(next->action))
     return mmio_->may_execute(*next, variable_of(*program_, *next), places_[agent], host.is_drained());
@@ -123,7 +123,7 @@ bool LitmusWorld::may_execute(std::size_t agent) const {
 
 void LitmusWorld::list_mmio_steps(std::vector<LitmusStep>& steps) const {
   const auto add = [&](LitmusStep::Kind kind, std::size_t index, std::uint32_t choice) {
-    steps.push_back({kind, static_cast<std::uint8_t>(index), static_cast<std::uint8_t>(choice)});
+    steps.push_back({kind, static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(choice)});
   };
   for (std::uint32_t thread = 0; thread < hosts_.size(); ++thread) {
     for (std::uint32_t choice = 0; choice < mmio_->open_lines(thread); ++choice)
@@ -151,7 +151,7 @@ bool LitmusWorld::may_send(std::size_t agent) const {
 
 void LitmusWorld::list_steps(std::vector<LitmusStep>& steps) const {
   const auto add = [&](LitmusStep::Kind kind, std::size_t index) {
-    steps.push_back({kind, static_cast<std::uint8_t>(index), 0});
+    steps.push_back({kind, static_cast<std::uint16_t>(index), 0});
   };
   for (std::size_t agent = 0; agent < program_->agents.size(); ++agent) {
     if (is_host(agent)) {
@@ -215,6 +215,8 @@ void LitmusWorld::take(LitmusStep step) {
 void LitmusWorld::execute(std::size_t agent) {
   LitmusHostThread& host = hosts_[places_[agent]];
   const LitmusOperation& next = *host.next(program_->agents[agent]);
+  const bool locks = next.action == LitmusAction::kFence || next.action == LitmusAction::kAtomic;
+  if (locks && mmio_ && !mmio_->fence(places_[agent])) return;  // It is executed again.
   if (next.action == LitmusAction::kFence) {
     host.skip();
   } else if (!execute_mmio(host, next, agent)) {
@@ -224,13 +226,18 @@ void LitmusWorld::execute(std::size_t agent) {
 
 bool LitmusWorld::execute_mmio(LitmusHostThread& host, const LitmusOperation& next, std::size_t agent) {
   if (!is_on_mmio_path(next.action)) return false;
-  if (mmio_->execute(next, variable_of(*program_, next), places_[agent], host.is_drained(),
-                     host.position())) {
-    host.skip();
-  } else if (next.action == LitmusAction::kMmioLoad) {
-    host.wait();
+  switch (mmio_->execute(next, variable_of(*program_, next), places_[agent], host.is_drained(),
+                         host.position())) {
+    case LitmusMmioPath::Executed::kDone:
+      host.skip();
+      break;
+    case LitmusMmioPath::Executed::kWaits:
+      host.wait();
+      break;
+    case LitmusMmioPath::Executed::kAgain:
+      break;
   }
-  return true;  // An sfence that is not done yet is executed again.
+  return true;
 }
 
 std::size_t LitmusWorld::agent_of(const ordering::Domain& domain) const {
@@ -265,12 +272,12 @@ void LitmusWorld::send(std::size_t agent) {
   const LitmusAgent& program = program_->agents[agent];
   if (do_own(device, program.operations[device.at], agent)) return;
   const LitmusTransfer sent = device.send(program, agent, design_);
-  for (std::uint8_t line = sent.line; source_ && line < sent.end; ++line)
+  for (std::uint32_t line = sent.line; source_ && line < sent.end; ++line)
     source_->sent(agent, sent.operation, program.operations[sent.operation].action == LitmusAction::kWrite);
   const LitmusOperation& operation = program.operations[sent.operation];
   const bool is_before_completions = orders_completions_ && operation.action == LitmusAction::kWrite &&
                                      way_of(*program_, operation) == kLitmusMmioWay;
-  for (std::uint8_t line = sent.line; is_before_completions && line < sent.end; ++line) {
+  for (std::uint32_t line = sent.line; is_before_completions && line < sent.end; ++line) {
     const PostedLine posted{sent.agent, request_of(*program_, design_, agent, sent.operation, line).tag};
     posted_.insert(std::lower_bound(posted_.begin(), posted_.end(), posted), posted);
   }
@@ -289,8 +296,8 @@ bool LitmusWorld::may_arrive(std::size_t place) const {
   for (std::size_t other = 0; other < place; ++other) {
     const LitmusTransfer& earlier = fabric_[other];
     if (way_of(*program_, operation_of(earlier)) != way) continue;
-    for (std::uint8_t line = earlier.line; line < earlier.end; ++line) {
-      for (std::uint8_t mine = mover.line; mine < mover.end; ++mine) {
+    for (std::uint32_t line = earlier.line; line < earlier.end; ++line) {
+      for (std::uint32_t mine = mover.line; mine < mover.end; ++mine) {
         if (!may_pass(design_, program_->settings,
                       request_of(*program_, design_, earlier.agent, earlier.operation, line),
                       request_of(*program_, design_, mover.agent, mover.operation, mine)))
@@ -544,7 +551,13 @@ void LitmusWorld::append_state(std::vector<std::byte>& state) const {
   for (const LitmusHostThread& host : hosts_) host.append_state(state);
   for (const LitmusDeviceThread& device : devices_) append_bytes(state, device);
   append_bytes(state, static_cast<std::uint32_t>(fabric_.size()));
-  for (const LitmusTransfer& transfer : fabric_) append_bytes(state, transfer);
+  for (const LitmusTransfer& transfer : fabric_) {
+    append_bytes(state, transfer.agent);
+    append_bytes(state, transfer.operation);
+    append_bytes(state, transfer.line);
+    append_bytes(state, transfer.end);
+    append_bytes(state, static_cast<std::uint32_t>(transfer.is_begun ? 1 : 0));
+  }
   if (source_) source_->append_state(state);
   if (mmio_) mmio_->append_state(state);
   for (const RlsqAgent& root : roots_) root.append_state(state);

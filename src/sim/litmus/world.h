@@ -41,8 +41,8 @@ struct LitmusStep {
     kMove,     ///< `index` is a place among the MMIO operations under way.
   };
   Kind kind = Kind::kExecute;
-  std::uint8_t index = 0;
-  std::uint8_t choice = 0;  ///< kClose, kLeave: which of the thread's.
+  std::uint16_t index = 0;
+  std::uint16_t choice = 0;  ///< kClose, kLeave: which of the thread's.
 };
 
 /// Everything between the program's first instruction and its last answer: host threads, devices, fabric,
@@ -90,7 +90,7 @@ class LitmusWorld {
   };
   /// One line of a device's posted write.
   struct PostedLine {
-    std::uint8_t agent = 0;
+    std::uint32_t agent = 0;
     std::uint32_t tag = 0;
 
     auto operator<=>(const PostedLine&) const = default;

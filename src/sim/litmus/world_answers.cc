@@ -24,6 +24,7 @@ void LitmusWorld::finish_mmio_loads() {
     }
     const LitmusMmioPath::Answer answer = completions_[at].answer;
     completions_.erase(completions_.begin() + static_cast<std::ptrdiff_t>(at));
+    mmio_->loaded(answer.thread);
     for (std::size_t agent = 0; agent < places_.size(); ++agent) {
       if (!is_host(agent) || places_[agent] != answer.thread) continue;
       registers_of(agent)[program_->agents[agent].operations[answer.tag].registers[0]] = answer.value;
@@ -36,7 +37,7 @@ void LitmusWorld::finish_mmio_loads() {
 /// A posted write is performed: everybody sees it.
 void LitmusWorld::written(const ordering::Response& response) {
   if (!orders_completions_) return;
-  const PostedLine line{static_cast<std::uint8_t>(agent_of(response.domain)), response.tag};
+  const PostedLine line{static_cast<std::uint32_t>(agent_of(response.domain)), response.tag};
   std::erase(posted_, line);
   for (Completion& completion : completions_) std::erase(completion.behind, line);
 }
@@ -45,7 +46,7 @@ void LitmusWorld::written(const ordering::Response& response) {
 std::uint32_t LitmusWorld::writes_before(const ordering::Response& response) const {
   if (!mmio_ || mmio_->ordered_writes() == 0) return 0;
   const LitmusAgent& agent = program_->agents[agent_of(response.domain)];
-  const LitmusOperation& operation = agent.operations[response.tag / 256];
+  const LitmusOperation& operation = agent.operations[tag_names(response.tag).operation];
   if (way_of(*program_, operation) != kLitmusMmioWay) return 0;
   return completion_may_pass_writes(program_->settings, operation.label) ? 0 : mmio_->ordered_writes();
 }

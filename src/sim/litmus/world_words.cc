@@ -62,9 +62,9 @@ std::string LitmusWorld::describe(LitmusStep step) const {
                          variable_in(*program_, access.line));
     }
     case LitmusStep::Kind::kClose:
-      return fmt::format("{} closes a write-combining line", agent_name(step.index));
+      return fmt::format("{} closes a write-combining line", agent_name(static_cast<AgentId>(step.index)));
     case LitmusStep::Kind::kLeave:
-      return fmt::format("an MMIO store leaves {}", agent_name(step.index));
+      return fmt::format("an MMIO store leaves {}", agent_name(static_cast<AgentId>(step.index)));
     case LitmusStep::Kind::kMove:
       return mmio_->describe_moving(step.index);
     case LitmusStep::Kind::kAnswer:

@@ -61,9 +61,10 @@ bool MmioPath::store(TimePs now, const MmioOperation& operation) {
 
 /// A store or load with a number; false when it has to wait for one, or for the way.
 bool MmioPath::send_numbered(TimePs now, const MmioOperation& operation) {
+  const bool follows_uncached = !ordering::is_load(operation.kind) && combining_.uncached_waiting() > 0;
   const bool waits = sequencer_.blocked_by(operation.thread, operation.device, operation.kind, true) !=
                      ordering::IssueBlock::kNone;
-  if (waits || !may_leave_core(now)) {
+  if (waits || follows_uncached || !may_leave_core(now)) {
     refused_ = true;
     return false;
   }
@@ -79,6 +80,14 @@ bool MmioPath::load(TimePs now, const MmioOperation& operation) {
     return false;
   }
   if (ordering::is_numbered(operation.kind)) {
+    if (!combining_.unnumbered_left()) {
+      combining_.send_off_unnumbered();
+      send_from_core(now);
+    }
+    if (!combining_.unnumbered_left()) {
+      refused_ = true;
+      return false;
+    }
     const bool is_sent = send_numbered(now, operation);
     loads_ += is_sent ? 1 : 0;
     return is_sent;

@@ -46,11 +46,12 @@ enum class MmioFence : std::uint8_t {
 /// the reorder buffer; stores without numbers pass the write-combining buffers and go as they leave those.
 ///
 /// Uncached accesses are strongly ordered: on the way to the root complex they pass nothing, and an uncached
-/// store leaves when the one before has been answered. An uncached load first sends off what the
-/// write-combining buffers hold, and the core does nothing else until it has the value ("Intel 64 and IA-32
-/// Architectures Software Developer's Manual", volume 3A, 12.3). Below the root complex a strong write passes
-/// no other, and a load pushes every write before it ahead of itself [PCIe Base 5.0 2.4.1]. Choice: a load
-/// takes none of the entries that the root complex has for writes, or it could block them.
+/// store leaves when the one before has been answered; no later store leaves before it. A load first sends
+/// off what the write-combining buffers hold. With an uncached one the core does nothing else until it has
+/// the value ("Intel 64 and IA-32 Architectures Software Developer's Manual", volume 3A, 12.3). Below the
+/// root complex a strong write passes no other, and a load pushes every write before it ahead of itself [PCIe
+/// Base 5.0 2.4.1]. Choice: a load takes none of the entries that the root complex has for writes, or it
+/// could block them.
 class MmioPath final : public Component {
  public:
   /// Adds itself to the simulation. `seed` draws the spreads.

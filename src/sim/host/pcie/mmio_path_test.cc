@@ -124,6 +124,25 @@ TEST(MmioPath, AWriteAFenceAndARead) {
   EXPECT_EQ(rig.loaded[0].second, kAnswer + kLoadLatency);
 }
 
+// A core's accesses in program order, with numbers and without.
+TEST(MmioPath, NumberedOperationsComeBehindStoresWithoutNumbers) {
+  Rig rig;
+  ASSERT_TRUE(rig.store(MmioKind::kWriteCombiningStore, 0, 8));
+  ASSERT_TRUE(rig.load(MmioKind::kLoad, 1));
+  rig.run();
+  ASSERT_EQ(rig.arrived.size(), 1U);
+  ASSERT_EQ(rig.read_at.size(), 1U);
+  EXPECT_GT(rig.read_at[0], rig.arrived[0].second);
+  ASSERT_TRUE(rig.store(MmioKind::kUncachedStore, 0, 8));
+  ASSERT_TRUE(rig.store(MmioKind::kUncachedStore, 8, 8)) << "it waits until the first is answered";
+  EXPECT_FALSE(rig.store(MmioKind::kStore, 64, 8));
+  EXPECT_FALSE(rig.store(MmioKind::kWriteCombiningStore, 64, 8));
+  EXPECT_FALSE(rig.load(MmioKind::kLoad, 2));
+  rig.run(rig.simulation.now() + seconds(1));
+  EXPECT_EQ(rig.arrived.size(), 3U);
+  EXPECT_TRUE(rig.store(MmioKind::kStore, 64, 8));
+}
+
 // With room for one write in the root complex the second line leaves it 120 ns after the first came. The load
 // came behind both: it leaves with the second, 5 cycles of the link later.
 TEST(MmioPath, ALoadPushesEarlierWritesBeforeItself) {
