@@ -334,6 +334,7 @@ TEST(CliLitmus, EndsWithTheCodeOfWhatItFound) {
   expect_refusal({"litmus", scratch / "none.litmus"}, 3,
                  "none.litmus does not exist, expected a litmus file");
   expect_refusal({"litmus", "tests/litmus"}, 3, "tests/litmus is a directory, expected a litmus file");
+  expect_refusal({"litmus", "/dev/zero"}, 3, "found more than 1048576 bytes, expected a litmus file");
   expect_refusal({"litmus", "tests/data/litmus-bad/unknown-agent.litmus"}, 3,
                  "8:9: found \"E\", expected an agent of this program");
 }
