@@ -19,7 +19,6 @@
 #include "report/plot.h"
 #include "report/staged_files.h"
 #include "report/text_table.h"
-#include "study/frame/overrides.h"
 #include "study/registry.h"
 #include "study/render_text.h"
 #include "study/study_report.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "study/frame/overrides.h"
 #include "study/frame/study.h"
 
 namespace wharf::study {

@@ -2,7 +2,6 @@
 #include "sim/fabric/topology_survey.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -52,11 +51,11 @@ std::uint32_t PathSurvey::hops(NodeId from, NodeId to) {
 
 std::uint64_t PathSurvey::paths(NodeId from, NodeId to) {
   // From far to near: the nodes that are left, with how many ways lead there from `from`.
-  std::map<std::uint32_t, std::map<NodeId, std::uint64_t>, std::greater<>> nodes;
+  std::map<std::uint32_t, std::map<NodeId, std::uint64_t>> nodes;
   nodes[cost(from, to)][from] = 1;
-  while (nodes.begin()->first != 0) {
-    const auto [left, layer] = *nodes.begin();
-    nodes.erase(nodes.begin());
+  while (nodes.rbegin()->first != 0) {
+    const auto [left, layer] = *nodes.rbegin();
+    nodes.erase(left);
     for (const auto& [node, ways] : layer) {
       for (const PortId out : topology_->node(node).ports) {
         const TopologyPort& port = topology_->port(out);
