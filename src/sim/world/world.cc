@@ -462,8 +462,9 @@ RunResult World::run(TimePs limit) {
   } else {
     own.now = max(own.now, last);
   }
-  // Hosts may have been brought forward beyond the end of the last program.
-  const TimePs reached = max(own.now, outcome == FabricEnd::kFinished ? own.fabric->now() : own.now);
+  // Behind switches, hosts may have been brought forward beyond the end of the last program.
+  const bool beyond = outcome == FabricEnd::kFinished && !own.exact_end();
+  const TimePs reached = beyond ? max(own.now, own.fabric->now()) : own.now;
   for (FullHost* full : own.full) {
     if (full->simulation().next_time() >= reached) full->simulation().skip_to(reached);
   }

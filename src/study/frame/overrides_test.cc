@@ -31,10 +31,10 @@ TEST(Overrides, AreIdleWhereNoSimulationUsesThem) {
 }
 
 TEST(Overrides, ReachTheScenariosOfAStudy) {
-  const Overrides overrides("openurma-serial", {"run.payload=4KiB"});
+  const Overrides overrides("openurma-serial", {"model.link.delay=1us"});
   StudyContext context;
   context.profiles = "profiles";
-  const RunRequest request{"openurma-contexts", "ub_urma", {"run.verb=read", "run.payload=64B"}};
+  const RunRequest request{"openurma-contexts", "ub_urma", {"model.link.delay=200ns"}};
   const auto own = load_request(context, request);
   ASSERT_TRUE(own.ok()) << own.error().message;
   context.overrides = &overrides;
