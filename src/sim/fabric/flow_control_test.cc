@@ -118,6 +118,42 @@ FabricConfig crediting(std::uint32_t limit, std::uint32_t spacing) {
   return config;
 }
 
+// The frames of the switch to host 0 are lost as often as not. A lost resume frame does not hold the link for
+// ever.
+TEST(FlowControl, APauseEndsWithoutItsResumeFrame) {
+  const Topology topology = narrowing();
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    FabricConfig config = pausing(8000, 5000);
+    config.faults.resize(topology.ports().size());
+    config.faults[topology.port(0).reverse].loss = 0.5;
+    config.seed = seed;
+    ScriptFabric fabric(topology, config);
+    fabric.send_burst(0, 1, 400, 1000);
+    fabric.run();
+    EXPECT_EQ(fabric.received(1).size(), 400u) << seed;
+    EXPECT_EQ(fabric.port(0).blocked, 0u) << seed;
+  }
+}
+
+// Who goes on holding a link tells it again before the pause ends: here 560 us at 100 Mb/s, longer than the
+// 335.5 that a frame can carry.
+TEST(FlowControl, ALongPauseIsToldAgain) {
+  Topology topology;
+  topology.add_host();
+  topology.add_host();
+  const NodeId middle = topology.add_switch(0, kTimeZero);
+  topology.connect(0, middle, kLink);
+  topology.connect(1, middle, {BitsPerSecond{100'000'000}, kLink.delay});
+  FabricConfig config = pausing(8000, 1000);
+  config.faults.resize(topology.ports().size());
+  config.faults[0].damage = 1e-300;
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 1, 60, 1000);
+  fabric.run();
+  EXPECT_GT(first(fabric, false) - first(fabric, true), microseconds(500));
+  EXPECT_EQ(fabric.received(1).size(), 60u);
+}
+
 // A packet costs as many credits as it begins: 129 bytes cost two of 128.
 TEST(FlowControl, APacketCostsTheCreditsThatItBegins) {
   const Topology topology = star(2, kLink, kTimeZero);

@@ -237,6 +237,12 @@ class Partition {
   void free_unstored(TimePs now, std::uint32_t link, std::uint32_t queue, std::uint32_t bytes);
   void arm_consumed_update(TimePs at, PortId number);
   void report_consumed(TimePs now, PortId number);
+  TimePs pause_time(PortId number) const;
+  void arm_pause_refresh(TimePs now, std::uint32_t link);
+  void refresh_pauses(TimePs now, std::uint32_t link);
+  void arm_pause_end(TimePs at, PortId number);
+  void end_pauses(TimePs now, PortId number);
+  void resume(TimePs now, PortId number, std::uint32_t queue);
   void repair_credits(TimePs now, std::uint32_t link, std::uint32_t queue, std::uint32_t consumed);
 
   // Changes over time (partition_control.h).
@@ -290,6 +296,9 @@ class Partition {
 inline constexpr std::uint32_t kControlTables = 1U << 27U;
 /// From here on: a port tells what credits it has consumed.
 inline constexpr std::uint32_t kControlConsumedUpdates = 1U << 28U;
+/// A node tells again what it pauses, by the record of the link; pauses of a port end.
+inline constexpr std::uint32_t kControlPauseRefreshes = kControlConsumedUpdates + (1U << 25U);
+inline constexpr std::uint32_t kControlPauseEnds = kControlPauseRefreshes + (1U << 25U);
 
 template <FabricHost Host>
 Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::uint32_t count)

@@ -13,8 +13,14 @@ void Partition<Host>::control(TimePs now, std::uint32_t number) {
     change_link(now, state_.config.changes[number]);
   } else if (number < kControlConsumedUpdates) {
     use_tables(number - kControlTables + 1);
-  } else {
+  } else if (number < kControlPauseRefreshes) {
     report_consumed(now, number - kControlConsumedUpdates);
+    return;
+  } else if (number < kControlPauseEnds) {
+    refresh_pauses(now, number - kControlPauseRefreshes);
+    return;
+  } else {
+    end_pauses(now, number - kControlPauseEnds);
     return;
   }
   // Ports that have been looked up ahead may no longer be the right ones.

@@ -55,7 +55,75 @@ void Partition<Host>::hold(TimePs now, std::uint32_t link, std::uint32_t queue, 
     in.pausing |= bit;
     send_control(now, state_.topology->port(link % links_).reverse,
                  kControlPause << 30U | std::uint32_t{bit} << 24U);
+    arm_pause_refresh(now, link);
   }
+}
+
+/// How long a pause frame holds its queues when nothing follows: the longest time that it can carry, 65535
+/// times what 512 bits take. [IEEE 802.3 annex 31B, IEEE 802.1Qbb]
+template <FabricHost Host>
+TimePs Partition<Host>::pause_time(PortId number) const {
+  return picoseconds(static_cast<std::int64_t>(serialisation_ps(64, state_.rates[number]) * 65535));
+}
+
+/// Choice: pauses end, and are told again after half their time, where links lose frames; where none is lost,
+/// each is ended by its resume frame.
+template <FabricHost Host>
+void Partition<Host>::arm_pause_refresh(TimePs now, std::uint32_t link) {
+  PortExtra& in = state_.extras[link];
+  if (state_.config.faults.empty() || in.pause_refresh_armed) return;
+  in.pause_refresh_armed = true;
+  const PortId back = state_.topology->port(link % links_).reverse;
+  push(FabricEvent::make(now + pause_time(back) / 2, FabricEventKind::kControl, kControlPauseRefreshes + link,
+                         false));
+}
+
+template <FabricHost Host>
+void Partition<Host>::refresh_pauses(TimePs now, std::uint32_t link) {
+  PortExtra& in = state_.extras[link];
+  in.pause_refresh_armed = false;
+  if (in.pausing == 0) return;
+  send_control(now, state_.topology->port(link % links_).reverse,
+               kControlPause << 30U | std::uint32_t{in.pausing} << 24U);
+  arm_pause_refresh(now, link);
+}
+
+template <FabricHost Host>
+void Partition<Host>::arm_pause_end(TimePs at, PortId number) {
+  PortExtra& extra = state_.extras[number];
+  if (state_.config.faults.empty() || extra.pause_end_armed) return;
+  extra.pause_end_armed = true;
+  push(FabricEvent::make(at, FabricEventKind::kControl, kControlPauseEnds + number, false));
+}
+
+/// The resume frame of what has been held for so long was lost.
+template <FabricHost Host>
+void Partition<Host>::end_pauses(TimePs now, PortId number) {
+  Port& port = ports_[number];
+  PortExtra& extra = state_.extras[number];
+  extra.pause_end_armed = false;
+  TimePs next = kNever;
+  for (unsigned rest = port.blocked; rest != 0; rest &= rest - 1) {
+    const auto queue = static_cast<std::uint32_t>(std::countr_zero(rest));
+    if (extra.pause_ends[queue] > now) {
+      next = min(next, extra.pause_ends[queue]);
+    } else {
+      resume(now, number, queue);
+    }
+  }
+  if (next != kNever) arm_pause_end(next, number);
+  if (port.waiting != 0) arm_service(max(now, port.ready_at), port, number);
+}
+
+template <FabricHost Host>
+void Partition<Host>::resume(TimePs now, PortId number, std::uint32_t queue) {
+  Port& port = ports_[number];
+  const unsigned bit = 1U << queue;
+  if ((port.blocked & bit) != 0)
+    state_.counters[number].paused_ps +=
+        static_cast<std::uint64_t>((now - state_.extras[number].paused_since[queue]).ps);
+  port.blocked = static_cast<std::uint8_t>(port.blocked & ~bit);
+  if (state_.config.record_pauses) pauses_.push_back({now, number, static_cast<std::uint8_t>(queue), false});
 }
 
 /// The packet has left the node.
@@ -311,12 +379,10 @@ void Partition<Host>::handle_control(TimePs now, std::uint32_t link, std::uint32
       port.blocked = static_cast<std::uint8_t>(port.blocked | bit);
       if (state_.config.record_pauses)
         pauses_.push_back({now, number, static_cast<std::uint8_t>(queue), true});
+      extra.pause_ends[queue] = now + pause_time(number);
+      arm_pause_end(extra.pause_ends[queue], number);
     } else {
-      if ((port.blocked & bit) != 0)
-        state_.counters[number].paused_ps += static_cast<std::uint64_t>((now - extra.paused_since[queue]).ps);
-      port.blocked = static_cast<std::uint8_t>(port.blocked & ~bit);
-      if (state_.config.record_pauses)
-        pauses_.push_back({now, number, static_cast<std::uint8_t>(queue), false});
+      resume(now, number, queue);
     }
   }
   if (port.waiting != 0) arm_service(max(now, port.ready_at), port, number);

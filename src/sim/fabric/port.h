@@ -81,12 +81,15 @@ struct PortExtra {
   std::array<std::uint32_t, kPortQueues> credits_used{};   ///< Consumed counter, in credits, cyclic.
   std::array<std::uint32_t, kPortQueues> credits_freed{};  ///< Freed counter as last reported by the far end.
   std::array<TimePs, kPortQueues> paused_since{};
+  std::array<TimePs, kPortQueues> pause_ends{};  ///< Of the pauses in force, unless told again.
   // What the link behind the port of the same number has put into this node's buffers (far half).
   std::array<std::uint32_t, kPortQueues> held_bytes{};
   std::array<std::uint32_t, kPortQueues> stored{};  ///< Consumed counter of this end, in credits.
   std::array<std::uint32_t, kPortQueues> freed{};   ///< Freed counter, in credits.
   std::array<std::uint32_t, kPortQueues> freed_reported{};
   bool consumed_update_armed = false;  ///< Near half: report_consumed() is pending.
+  bool pause_end_armed = false;        ///< Near half: end_pauses() is pending.
+  bool pause_refresh_armed = false;    ///< Far half: refresh_pauses() is pending.
   std::uint8_t pausing = 0;            ///< Queues for which a pause is in force, one bit each.
   // Frames of flow control that wait to be sent by this port, before everything else.
   SlotId control_head = kNoSlot;
