@@ -134,9 +134,6 @@ void draw_programs(KeyDraw& draw, DrawnRun& run) {
   }
   draw_program(draw, stack, world);
   draw_faults(draw);
-  // Tries without end, each waiting twice as long as the one before, end late.
-  draw.text("run.time_limit", "100000s");
-  draw.keep();
 }
 
 /// Thin hosts on a fabric: many packets, switches, links that fail.

@@ -131,6 +131,12 @@ Result<Verdict> judge_programs(const DrawnRun& run, const std::filesystem::path&
     return verdict;
   }
   verdict.operations += first->program_operations;
+  // Tries without end wait twice as long each time: a lossy run may need longer than run.time_limit.
+  if (first->end == RunOutcome::kStalled && run.value_of("model.uet.max_rto_retries") == "unlimited" &&
+      !first->waiting.empty() && first->waiting.front().starts_with("run.time_limit")) {
+    verdict.refused = "tries without end need longer than run.time_limit";
+    return verdict;
+  }
   judge_report(*first, verdict);
   note_coverage(*scenario, *first, verdict);
   if (!verdict.ok()) return verdict;
