@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <algorithm>
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -114,6 +115,12 @@ RunRequest request_for(const DrawnRun& run, const std::filesystem::path& profile
   return request;
 }
 
+bool tries_without_end(const DrawnRun& run) {
+  return std::any_of(run.keys.begin(), run.keys.end(), [](const DrawnKey& key) {
+    return key.key.ends_with(".max_rto_retries") && key.value == "unlimited";
+  });
+}
+
 Result<Verdict> judge_programs(const DrawnRun& run, const std::filesystem::path& profiles) {
   Verdict verdict;
   RunRequest request = request_for(run, profiles);
@@ -132,8 +139,8 @@ Result<Verdict> judge_programs(const DrawnRun& run, const std::filesystem::path&
   }
   verdict.operations += first->program_operations;
   // Tries without end wait twice as long each time: a lossy run may need longer than run.time_limit.
-  if (first->end == RunOutcome::kStalled && run.value_of("model.uet.max_rto_retries") == "unlimited" &&
-      !first->waiting.empty() && first->waiting.front().starts_with("run.time_limit")) {
+  if (first->end == RunOutcome::kStalled && tries_without_end(run) && !first->waiting.empty() &&
+      first->waiting.front().starts_with("run.time_limit")) {
     verdict.refused = "tries without end need longer than run.time_limit";
     return verdict;
   }
