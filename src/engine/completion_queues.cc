@@ -31,16 +31,16 @@ Result<QueueId> CompletionQueues::create(const CompletionQueueConfig& config) {
     if (at >= kMost) {
       return input_error("all " + std::to_string(kMost) + " completion queues are in use");
     }
+    ready_.reserve(at + 1);
     queues_.push_back(std::make_unique<Queue>());
-    ready_.reserve(queues_.size());
   }
   Queue& queue = *queues_[at];
-  queue.used = true;
   queue.config = config;
   queue.armed = false;
   queue.head = queue.shown = queue.tail;  // Numbers go on: late answers find nothing.
   queue.records.assign(config.depth, Record{});
   if (queue.as_bytes()) queue.bytes.assign(std::size_t{config.depth} * wire::kRingEntryBytes, std::byte{0});
+  queue.used = true;  // Last: before, memory may run out.
   return at | kCompletionQueueBit;
 }
 

@@ -47,11 +47,11 @@ Result<QueueId> ReceiveQueues::create(const ReceiveQueueConfig& config) {
     queues_.push_back(std::make_unique<Queue>());
   }
   Queue& queue = *queues_[at];
-  queue.used = true;
   queue.limit = 0;
   queue.config = config;
   queue.head = queue.ready = queue.asked = queue.tail;  // Numbers go on: late answers find nothing.
   queue.entries.assign(config.depth, Entry{});
+  queue.used = true;  // Last: before, memory may run out.
   return at | kReceiveQueueBit;
 }
 

@@ -98,8 +98,9 @@ struct EngineParts : Express {
   }
   /// Room for the events of all jetties and peers failing at once, and as many completion errors again.
   /// Control path.
+  /// Room for what can happen to all objects that there are, and one more.
   void make_event_room() {
-    events.reserve(std::max<std::size_t>(16, 2 * (initiator.jetty_count() + initiator.peer_count())));
+    events.reserve(std::max<std::size_t>(16, 2 * (initiator.jetty_count() + initiator.peer_count() + 1)));
   }
 
   bool traces() const { return config.tracer != nullptr; }

@@ -267,6 +267,8 @@ class Initiator {
   /// The request will not come again: its number in the target's order is filled.
   void disconnect_sequence(TimePs now, std::uint32_t index);
   Result<void> check_shared(const engine::QueueConfig& config) const;
+  /// Room for what a jetty reports into shared queues, beside `jetties` in all; and then its place there.
+  void reserve_shared(Jetty& made, std::size_t jetties);
   void attach_shared(Jetty& made, std::uint32_t jetty_id);
   void detach_shared(Jetty& owner);
   void make_receive_ring(Jetty& made);

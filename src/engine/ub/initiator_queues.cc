@@ -3,8 +3,10 @@
 // reported. [UB-Base 2.0.1 7.4; URMA API]
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
+#include "base/vector_room.h"
 #include "engine/ub/engine_parts.h"
 #include "engine/ub/initiator.h"
 
@@ -34,36 +36,43 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
                     engine::name(service), parts_.config.transactions_per_jetty, OrderTracker::kWindow));
   }
   auto at = static_cast<std::uint32_t>(jetties_.size());
+  std::unique_ptr<Jetty> fresh;
   if (resting_.size() > kRestingJetties || at + kFirstJettyId >= kJettyIds) {
     if (resting_.empty()) {
       return input_error(
           fmt::format("jetties: {} exist, expected at most {}", at, kJettyIds - kFirstJettyId));
     }
     at = resting_.front();
-    resting_.pop_front();
   } else {
     WHARF_TRY(parts_.contexts.reserve({ContextKind::kJetty, at}));
-    jetties_.push_back(std::make_unique<Jetty>());
-    jetty_places_ = at + 1;
-    completed_.reserve(jetties_.size());
+    fresh = std::make_unique<Jetty>();
+    make_room_for_one(jetties_);
+    completed_.reserve(at + 1);
     parts_.make_event_room();
-    advance_.reserve(jetties_.size());
-    grow_gently(transactions_, segment_room_.fit(static_cast<std::uint32_t>(jetties_.size())));
+    advance_.reserve(at + 1);
+    grow_gently(transactions_, segment_room_.fit(at + 1));
     backoff_.reserve(transactions_.capacity());
   }
-  Jetty& made = *jetties_[at];
-  made.used = true;
+  Jetty& made = fresh != nullptr ? *fresh : *jetties_[at];
   made.config = config;
   made.config.service =
       service == engine::ServiceMode::kDefault ? engine::ServiceMode::kOrderedByInitiator : service;
   made.patience = {parts_.config.rnr_retry, parts_.config.err_timeout, parts_.config.min_rnr_timer};
-  make_receive_ring(made);
-  step(made, at + kFirstJettyId, JettyEvent::kCreate);
   made.requests.reserve(config.send_depth);
   made.receives.reserve(config.receive_depth);
   made.completions.reserve(config.send_depth + config.receive_depth + (config.drain_marks ? 1 : 0));
   made.transactions.assign(parts_.config.transactions_per_jetty, kNoSlot);
   made.tassn_mask = made.transactions.size() - 1;
+  reserve_shared(made, std::max<std::size_t>(jetties_.size(), at + 1));
+  make_receive_ring(made);  // The last that allocates; until here nothing knows of the jetty.
+  made.used = true;
+  if (fresh != nullptr) {
+    jetties_.push_back(std::move(fresh));
+    jetty_places_ = at + 1;
+  } else {
+    resting_.pop_front();
+  }
+  step(made, at + kFirstJettyId, JettyEvent::kCreate);
   attach_shared(made, at + kFirstJettyId);
   parts_.contexts.add({ContextKind::kJetty, at});
   return at + kFirstJettyId;
@@ -99,8 +108,9 @@ verbs::PeerId Initiator::import(const Peer& peer) {
     peers_[id] = peer;
     return id;
   }
-  peers_.push_back(peer);
+  make_room_for_one(peers_);
   parts_.make_event_room();
+  peers_.push_back(peer);
   return static_cast<verbs::PeerId>(peers_.size() - 1);
 }
 

@@ -17,9 +17,9 @@ Result<QueueId> JettyGroups::create(const engine::GroupConfig& config) {
   if (number == groups_.size()) groups_.emplace_back();
   Group& made = groups_[number];
   made = Group{};
-  made.used = true;
   made.config = config;
   made.members.reserve(kMembersMost);
+  made.used = true;  // Last: before, memory may run out.
   return engine::kGroupBit | number;
 }
 

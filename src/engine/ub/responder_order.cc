@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/vector_room.h"
 #include "engine/ub/engine_parts.h"
 #include "engine/ub/responder.h"
 
@@ -31,11 +32,14 @@ Result<void> Responder::bind_sequence(wire::HostAddress host, std::uint32_t jett
   std::uint32_t at = find_sequence(host, jetty);
   if (at == kNoSlot) {
     at = free_sequence_;
+    sequence_of_host_.reserve(sequence_of_host_.size() + 1);
     if (at == kNoSlot) {
       at = static_cast<std::uint32_t>(sequences_.size());
-      sequences_.push_back(std::make_unique<SequenceContext>());
-      turns_.reserve(sequences_.size());
-      sequence_of_.reserve(static_cast<std::uint32_t>(sequences_.size()));
+      auto made = std::make_unique<SequenceContext>();
+      make_room_for_one(sequences_);
+      turns_.reserve(at + 1);
+      sequence_of_.reserve(at + 1);
+      sequences_.push_back(std::move(made));
     } else {
       free_sequence_ = sequences_[at]->next;
     }

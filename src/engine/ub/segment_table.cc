@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/vector_room.h"
 #include "engine/ub/config.h"
 
 namespace wharf::ub {
@@ -36,16 +37,21 @@ Result<std::uint32_t> SegmentTable::add(const verbs::SegmentConfig& config) {
   if (space > 0xffff) {
     return input_error(fmt::format("address space {}: found 65536 others, expected no more", config.space));
   }
-  if (known == spaces_.end()) spaces_.push_back(config.space);
-  while (find(token_next_) != kNoSlot) token_next_ = token_after(token_next_);
-  std::uint32_t number = 0;
+  numbers_.reserve(numbers_.size() + 1);
+  if (known == spaces_.end()) make_room_for_one(spaces_);
   if (free_.empty()) {
-    number = static_cast<std::uint32_t>(records_.size());
+    make_room_for_one(records_);
+    make_room_for_one(issued_);
+    free_.reserve(records_.capacity());
+  }
+  // Nothing allocates from here on.
+  if (space == spaces_.size()) spaces_.push_back(config.space);
+  while (find(token_next_) != kNoSlot) token_next_ = token_after(token_next_);
+  const std::uint32_t number = next_number();
+  if (free_.empty()) {
     records_.emplace_back();
     issued_.emplace_back();
-    free_.reserve(records_.capacity());
   } else {
-    number = free_.back();
     free_.pop_back();
   }
   MrRecord& record = records_[number];

@@ -39,6 +39,10 @@ class SegmentTable {
   /// needs both). A TokenID is given again after all the others. The result is the record's number; its
   /// TokenID is record(number).token_id.
   Result<std::uint32_t> add(const verbs::SegmentConfig& config);
+  /// The number that add() would give.
+  std::uint32_t next_number() const {
+    return free_.empty() ? static_cast<std::uint32_t>(records_.size()) : free_.back();
+  }
   /// Ends the token `id`; false when there is none.
   bool remove(std::uint32_t token_id);
 

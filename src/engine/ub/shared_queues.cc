@@ -62,12 +62,14 @@ void Initiator::attach_shared(Jetty& made, std::uint32_t jetty_id) {
     if (id != engine::kOwn) parts_.completion_queues.attach(id);
   }
   if (config.receive_queue != engine::kOwn) parts_.receive_queues.attach(config.receive_queue);
-  if (made.shares(false) || made.shares(true)) {
-    // What one input can complete: every request, every receive, and those of messages that had begun.
-    made.shared =
-        std::make_unique<Ring<SharedRecord>>(std::size_t{2} * (config.send_depth + config.receive_depth));
-    sharing_.reserve(jetties_.size());
-  }
+}
+
+void Initiator::reserve_shared(Jetty& made, std::size_t jetties) {
+  if (!made.shares(false) && !made.shares(true)) return;
+  // What one input can complete: every request, every receive, and those of messages that had begun.
+  made.shared = std::make_unique<Ring<SharedRecord>>(
+      std::size_t{2} * (made.config.send_depth + made.config.receive_depth));
+  sharing_.reserve(jetties);
 }
 
 void Initiator::detach_shared(Jetty& owner) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/vector_room.h"
 #include "engine/ub/engine_parts.h"
 #include "engine/ub/tp_channel.h"
 
@@ -42,6 +43,7 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob, Lane lane
   const std::uint64_t receive_first = reliability::first_logical(first_psn_of(blob.first_psn, incarnation));
   const std::uint16_t first_tassn = first_tassn_of(config.first_incarnation, blob.first_incarnation);
   const bool known = index != kNoSlot;
+  if (!known) channel_of_host_.reserve(channel_of_host_.size() + 1);
   if (!known && !closed_.empty()) {
     index = closed_.back();
     closed_.pop_back();
@@ -50,21 +52,23 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob, Lane lane
   if (index == kNoSlot) {
     index = count();
     WHARF_TRY(parts_.contexts.reserve({ContextKind::kTpChannel, index}));
-    channels_.push_back(std::make_unique<TpChannel>());
-    channel_of_host_.insert(host_key(blob.host, lane), index);
-    timers_.reserve(2 * count());
-    dirty_.reserve(count());
-    ack_list_.reserve(count());
-    data_list_.reserve(count());
-    resend_list_.reserve(count());
-    TpChannel& made = *channels_[index];
-    made.send.reset(send_first);
-    made.receive = reliability::ReceiveWindow(parts_.arena, config.receive_window, receive_first);
-    grow_gently(packets_, packet_room_.fit(count()));
-    ahead_.reserve(ahead_room_.fit(count()));
+    auto made = std::make_unique<TpChannel>();
+    const std::uint32_t channels = index + 1;
+    make_room_for_one(channels_);
+    timers_.reserve(2 * channels);
+    dirty_.reserve(channels);
+    ack_list_.reserve(channels);
+    data_list_.reserve(channels);
+    resend_list_.reserve(channels);
+    made->send.reset(send_first);
+    made->receive = reliability::ReceiveWindow(parts_.arena, config.receive_window, receive_first);
+    grow_gently(packets_, packet_room_.fit(channels));
+    ahead_.reserve(ahead_room_.fit(channels));
     parts_.load_store.open(index, first_tassn);
-    parts_.responder.make_room(count());
-    parts_.accesses.make_room(count());
+    parts_.responder.make_room(channels);
+    parts_.accesses.make_room(channels);
+    channels_.push_back(std::move(made));  // Nothing allocated is lost when one of the above finds no memory.
+    channel_of_host_.insert(host_key(blob.host, lane), index);
   } else {
     parts_.contexts.remove(now, {ContextKind::kTpChannel, index});
     channels_[index]->send.reset(send_first);

@@ -39,15 +39,12 @@ Result<void> UbEngine::destroy_queue(TimePs now, engine::QueueId queue) {
 }
 
 Result<verbs::SegmentToken> UbEngine::register_segment(TimePs now, const verbs::SegmentConfig& config) {
+  const ContextKey key{ContextKind::kMr, parts_->segments.next_number()};
+  WHARF_TRY(parts_->contexts.reserve(key));
   Result<std::uint32_t> number = parts_->segments.add(config);
   if (!number) return number.error();
   const MrRecord& record = parts_->segments.record(*number);
   const verbs::SegmentToken token{record.token_id, record.token_value};
-  const ContextKey key{ContextKind::kMr, *number};
-  if (Result<void> reserved = parts_->contexts.reserve(key); !reserved) {
-    parts_->segments.remove(token.id);
-    return reserved.error();
-  }
   parts_->contexts.add(key);
   parts_->settle(now);
   return token;
