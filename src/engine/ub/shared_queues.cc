@@ -67,8 +67,8 @@ void Initiator::attach_shared(Jetty& made, std::uint32_t jetty_id) {
 void Initiator::reserve_shared(Jetty& made, std::size_t jetties) {
   if (!made.shares(false) && !made.shares(true)) return;
   // What one input can complete: every request, every receive, and those of messages that had begun.
-  made.shared = std::make_unique<Ring<SharedRecord>>(
-      std::size_t{2} * (made.config.send_depth + made.config.receive_depth));
+  made.shared = std::make_unique<Ring<SharedRecord>>(std::size_t{2} *
+                                                     (made.config.send_depth + made.config.receive_depth));
   sharing_.reserve(jetties);
 }
 

@@ -105,6 +105,7 @@ urma_status_t activate(Jfs& jfs) {
   if (!check_jfs(jfs.api.jfs_cfg)) return URMA_EINVAL;  // Options may have changed it.
   Jfc* const jfc = active_jfc(*jfs.context, jfs.api.jfs_cfg.jfc);
   if (jfc == nullptr) return URMA_EINVAL;
+  if (!jfc->open()) return URMA_ENOMEM;
   const urma_status_t status =
       make_queue(jfs.side, jfs.api.jfs_cfg, {.receive_depth = 1}, patience_of(jfs.api.jfs_cfg));
   if (status != URMA_SUCCESS) return status;
@@ -148,6 +149,7 @@ urma_status_t activate(Jfr& jfr) {
   const urma_jfr_cfg_t& cfg = jfr.api.jfr_cfg;
   Jfc* const jfc = active_jfc(*jfr.context, cfg.jfc);
   if (jfc == nullptr) return URMA_EINVAL;
+  if (!jfc->open()) return URMA_ENOMEM;
   Interface& interface = *jfr.context->interface;
   auto receives =
       interface.engine().create_receive_queue(interface.now(), {.depth = power_of_two(cfg.depth)});
@@ -230,6 +232,7 @@ urma_status_t activate(Jetty& jetty) {
   Jfc* const receive =
       cfg.shared.jfc == nullptr ? jfr->side.receive_jfc : active_jfc(*jetty.context, cfg.shared.jfc);
   if (receive == nullptr) return URMA_EINVAL;
+  if (!send->open() || !receive->open()) return URMA_ENOMEM;
   JettyGroup* const group = cfg.jetty_grp == nullptr ? nullptr : tables().groups.find(cfg.jetty_grp);
   const urma_jfr_cfg_t& receives = jfr->api.jfr_cfg;
   engine::QueueConfig config;
@@ -243,6 +246,7 @@ urma_status_t activate(Jetty& jetty) {
   }
   const urma_status_t status =
       make_queue(jetty.side, cfg.jfs_cfg, config, patience_of(cfg.jfs_cfg, receives.min_rnr_timer));
+  if (status == URMA_ENOMEM) return status;
   if (status != URMA_SUCCESS) return config.public_id != 0 ? URMA_EEXIST : status;
   jetty.side.send_jfc = send;
   jetty.side.receive_jfc = receive;

@@ -2,7 +2,9 @@
 // Who the other processes are: greeting them, binding jettys whose order they keep, losing them, and the
 // requests that wait meanwhile. docs/decisions/0067
 #include <algorithm>
+#include <new>
 
+#include "base/vector_room.h"
 #include "engine/ub/exchange.h"
 #include "live/urma/guarded.h"
 #include "live/urma/identity.h"
@@ -217,21 +219,23 @@ Result<engine::PeerId> Interface::connect(engine::QueueId queue, const Peer& pee
 }
 
 bool Interface::bring_up(Peer& peer, const PeerMessage& message) {
-  if (peer.state == Peer::State::kIdle) number(peer);
+  // Where memory ran out the last time, it has one.
+  if (peer.state == Peer::State::kIdle && this->peer(peer.number) != &peer) number(peer);
   peer.own_number = message.own_number;
   peer.instance = message.instance;
   peer.uasid = message.uasid;
   peer.mtu = std::min(mtu_, message.mtu);
   const auto channel = connect(control_, peer, ub::kFirstJettyId, wire::TargetContextType::kJetty, 0,
                                engine::ServiceMode::kOrderedByInitiator);
-  std::erase(asking_, &peer);
   if (!channel) {
+    std::erase(asking_, &peer);
     peer_of_number_.erase(peer.number);
     peer.state = Peer::State::kIdle;
     return false;
   }
   if (*channel >= imported_.size()) imported_.resize(*channel + 1, nullptr);
   imported_[*channel] = &peer;
+  std::erase(asking_, &peer);  // Without memory until here it goes on asking.
   peer.state = Peer::State::kUp;
   ++peer.life;
   return true;
@@ -254,7 +258,8 @@ void Interface::lose(Peer& peer) {
 
 void Interface::take_bind(Peer& peer, const PeerMessage& message) {
   const auto known = peer.bound.find(message.jetty);
-  if (known == peer.bound.end()) {
+  const bool fresh = known == peer.bound.end();
+  if (fresh) {
     if (peer.bound.size() >= kBindingsOfPeer) return;
     while (bindings_ >= kBindingsMost) {
       Peer* const other = greeted_.first();
@@ -262,14 +267,14 @@ void Interface::take_bind(Peer& peer, const PeerMessage& message) {
       evict(*other);
     }
   }
-  if (known == peer.bound.end() || known->second != message.nonce) {
+  if (fresh || known->second != message.nonce) {
     // The control queue says what the peer's jetty is; nothing is sent through the import.
     const auto made = connect(control_, peer, message.jetty, wire::TargetContextType::kJetty, 0,
                               static_cast<engine::ServiceMode>(message.service));
     if (!made) return;
     (void)engine_->disconnect(now_, control_, *made);
-    if (known == peer.bound.end()) ++bindings_;
     peer.bound[message.jetty] = message.nonce;
+    if (fresh) ++bindings_;
   }
   send_message(peer.endpoint, {.kind = PeerMessageKind::kBound,
                                .own_number = peer.number,
@@ -288,10 +293,18 @@ SendQueue::Import* Interface::import(SendQueue& queue, const Remote& remote, boo
   auto at = std::find_if(queue.imports.begin(), queue.imports.end(),
                          [&](const SendQueue::Import& each) { return each.remote == &remote; });
   if (at != queue.imports.end() && at->life == peer.life) return &*at;
+  if (at == queue.imports.end()) {
+    make_room_for_one(queue.imports);
+    at = queue.imports.end();
+  }
   const auto made = connect(queue.queue, peer, remote.id, remote.type, remote.token, queue.service);
   if (!made) {
     refused = true;
     return nullptr;
+  }
+  if (*made >= imported_.size() && !attempted([&] { imported_.resize(*made + 1, nullptr); })) {
+    (void)engine_->disconnect(now_, queue.queue, *made);
+    throw std::bad_alloc();
   }
   if (at == queue.imports.end()) at = queue.imports.insert(queue.imports.end(), SendQueue::Import{});
   *at = SendQueue::Import{};
@@ -299,7 +312,6 @@ SendQueue::Import* Interface::import(SendQueue& queue, const Remote& remote, boo
   at->peer = *made;
   at->life = peer.life;
   at->bound = !needs_binding(queue.service);
-  if (*made >= imported_.size()) imported_.resize(*made + 1, nullptr);
   imported_[*made] = &peer;
   if (!at->bound) {
     at->nonce = next_nonce_++;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs whose memory runs out: each call fails as documented, and goes well when there is memory again.
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <new>
+#include <thread>
 
 #include "live/urma/objects.h"
 #include "live/urma/urma_test_support.h"
@@ -12,8 +15,14 @@ namespace {
 
 /// Allocations that this thread may still make.
 thread_local std::size_t allocations_left = std::numeric_limits<std::size_t>::max();
+/// The same of all threads together.
+std::atomic<std::int64_t> all_left = std::numeric_limits<std::int64_t>::max();
 
 void* allocate(std::size_t bytes, std::size_t align) {
+  if (all_left.load(std::memory_order_relaxed) != std::numeric_limits<std::int64_t>::max() &&
+      all_left.fetch_sub(1, std::memory_order_relaxed) <= 0) {
+    throw std::bad_alloc();
+  }
   if (allocations_left == 0) throw std::bad_alloc();
   if (allocations_left != std::numeric_limits<std::size_t>::max()) --allocations_left;
   const std::size_t size = (bytes + align) / align * align;
@@ -163,6 +172,26 @@ TEST_F(NoMemoryForData, ARequestIsRefusedOrDone) {
       urma_poll_jfc(left.receive_jfc, 1, &record);
       return posted;
     });
+    if (status != URMA_SUCCESS) {
+      ASSERT_EQ(status, URMA_ENOMEM) << count;
+      ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8)), URMA_SUCCESS) << count;
+    }
+    ASSERT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS) << count;
+    ASSERT_EQ(right.memory[0], std::byte{7}) << count;
+  }
+}
+
+// The threads that serve both ends take the answers of the peer, and what they need memory for is done later.
+TEST_F(NoMemoryForData, WhatServesThePeersGoesOnLater) {
+  for (std::int64_t count = 0; count < 48; ++count) {
+    End left;
+    End right({.device = "right"});
+    left.reach(right);
+    left.memory[0] = std::byte{7};
+    all_left = count;
+    const urma_status_t status = left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    all_left = std::numeric_limits<std::int64_t>::max();
     if (status != URMA_SUCCESS) {
       ASSERT_EQ(status, URMA_ENOMEM) << count;
       ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8)), URMA_SUCCESS) << count;

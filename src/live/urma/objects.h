@@ -45,7 +45,8 @@ struct Jfce {
   void forget_ready(Jfc& jfc);
 };
 
-/// A completion queue. Its records lie in a ring that grows up to the depth.
+/// A completion queue. Its records lie in a ring that grows up to the depth; a queue that reports into it is
+/// only made with room for the first 64.
 struct Jfc {
   enum class Armed : std::uint8_t { kNo, kSolicited, kAll };
 
@@ -66,6 +67,8 @@ struct Jfc {
   urma_jfc_attr_t moderation{};
   std::uint32_t unannounced = 0;  ///< Records since the last event, for moderation.
 
+  /// Room for the first records; false when there is no memory for it.
+  bool open() { return !ring.empty() || grow(); }
   /// False: it is full, or there is no memory for it. The record is lost then.
   bool push(const urma_cr_t& record, bool solicited);
   void announce();
