@@ -41,6 +41,7 @@ TEST_F(TwoThreads, DeleteOneChannelOnce) {
 }
 
 // Whoever looked the object up before it went looks once more when it has the interface.
+// Which of the two comes first is open: a wait finds nothing new (0), or finds its object gone (-1).
 TEST_F(TwoThreads, WaitForWhatAnotherDeletes) {
   char name[] = "left";
   urma_context_t* const context = urma_create_context(urma_get_device_by_name(name), 0);
@@ -49,7 +50,7 @@ TEST_F(TwoThreads, WaitForWhatAnotherDeletes) {
     urma_jfc_t* gone[1] = {};
     at_once(
         context, [&] { EXPECT_EQ(urma_delete_jfce(jfce), URMA_SUCCESS); },
-        [&] { EXPECT_EQ(urma_wait_jfc(jfce, 1, 0, gone), -1); });
+        [&] { EXPECT_LE(urma_wait_jfc(jfce, 1, 0, gone), 0); });
     // One that sleeps there already.
     urma_jfce_t* const other = urma_create_jfce(context);
     std::thread sleeper([&] { EXPECT_EQ(urma_wait_jfc(other, 1, -1, gone), -1); });
@@ -60,14 +61,14 @@ TEST_F(TwoThreads, WaitForWhatAnotherDeletes) {
     urma_notify_t note{};
     at_once(
         context, [&] { EXPECT_EQ(urma_delete_notifier(notifier), URMA_SUCCESS); },
-        [&] { EXPECT_EQ(urma_wait_notify(notifier, 1, &note, 0), -1); });
+        [&] { EXPECT_LE(urma_wait_notify(notifier, 1, &note, 0), 0); });
     urma_jfc_cfg_t cfg{};
     cfg.depth = 64;
     urma_jfc_t* const jfc = urma_create_jfc(context, &cfg);
     urma_cr_t record{};
     at_once(
         context, [&] { EXPECT_EQ(urma_delete_jfc(jfc), URMA_SUCCESS); },
-        [&] { EXPECT_EQ(urma_poll_jfc(jfc, 1, &record), -1); });
+        [&] { EXPECT_LE(urma_poll_jfc(jfc, 1, &record), 0); });
   }
   EXPECT_EQ(urma_delete_context(context), URMA_SUCCESS);
 }
