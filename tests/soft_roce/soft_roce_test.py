@@ -19,7 +19,7 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 WHARF = os.environ.get("WHARF_PROGRAM", str(TREE / "build/release/bin/wharf"))
 ITERATIONS = int(os.environ.get("WHARF_SOFT_ROCE_ITERATIONS", "100"))
 BOOT_PATIENCE = 240
-RUN_PATIENCE = 120
+RUN_PATIENCE = 240
 TESTS = ["write_lat", "read_lat", "send_lat", "atomic_lat", "write_bw", "read_bw", "send_bw", "atomic_bw"]
 
 
@@ -143,14 +143,18 @@ class SoftRoce(unittest.TestCase):
         port = free_port(socket.SOCK_STREAM)
         with subprocess.Popen(wharf_command(test, machine, "--listen", f"127.0.0.1:{port}", *more),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ran:
-            while ran.poll() is None and not listens(port):
-                time.sleep(0.05)
-            said, code = machine.do(f"timeout {RUN_PATIENCE} ib_{test} -n {ITERATIONS} -p {port} 10.0.2.2 2>&1")
             try:
+                while ran.poll() is None and not listens(port):
+                    time.sleep(0.05)
+                said, code = machine.do(
+                    f"timeout {RUN_PATIENCE} ib_{test} -n {ITERATIONS} -p {port} 10.0.2.2 2>&1")
                 out, err = ran.communicate(timeout=30)
             except subprocess.TimeoutExpired:
                 ran.terminate()
                 out, err = ran.communicate()
+            except BaseException:
+                ran.kill()  # Else leaving the block waits for it, and nobody will come.
+                raise
         result = self.judge(test, ran.returncode, out, err, said, "server")
         self.assertEqual(code, 0, said)
         return result
