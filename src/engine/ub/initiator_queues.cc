@@ -50,6 +50,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
     completed_.reserve(at + 1);
     parts_.make_event_room();
     advance_.reserve(at + 1);
+    resting_.reserve(at + 1);
     grow_gently(transactions_, segment_room_.fit(at + 1));
     backoff_.reserve(transactions_.capacity());
   }

@@ -52,8 +52,7 @@ void Initiator::add_memory_use(std::vector<MemoryUse>& out) const {
 }
 
 void TpLayer::add_memory_use(std::vector<MemoryUse>& out) const {
-  std::uint64_t bytes = channels_.capacity() * sizeof(channels_[0]) +
-                        closed_.capacity() * sizeof(std::uint32_t) + channel_of_host_.bytes_held() +
+  std::uint64_t bytes = channels_.capacity() * sizeof(channels_[0]) + channel_of_host_.bytes_held() +
                         timers_.bytes_held() + dirty_.bytes_held() + ack_list_.bytes_held() +
                         data_list_.bytes_held() + resend_list_.bytes_held() + congestion_.bytes_held() +
                         round_trips_.capacity() * sizeof(reliability::RoundTripEstimate);

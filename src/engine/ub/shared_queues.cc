@@ -363,7 +363,6 @@ void Initiator::retire(TimePs now, std::uint32_t jetty_id) {
   owner.advance_listed = listed;
   owner.listed = completion_listed;
   owner.shared_listed = shared_listed;
-  if (resting_.full()) resting_.reserve(resting_.capacity() * 2 + 1);
   resting_.push_back(jetty_id - kFirstJettyId);
 }
 

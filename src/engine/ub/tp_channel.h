@@ -56,7 +56,7 @@ enum class AckKind : std::uint8_t { kNone, kAck, kSack, kNak };
 struct TpChannel {
   wire::HostAddress remote;
   std::uint32_t local_tpn = 0;
-  std::uint32_t remote_tpn = 0;
+  std::uint32_t remote_tpn = 0;  ///< Toward no host: the next such channel.
   std::uint32_t generation = 0;
   std::uint32_t incarnation = 0;  ///< Of the pair: tells the lives of the channel apart on the wire.
   std::uint32_t failures = 0;     ///< Lives that ended here, or that the peer said had ended there.
@@ -344,6 +344,7 @@ class TpLayer {
   std::uint32_t form_channel_ = kNoSlot;
   std::vector<std::unique_ptr<TpChannel>> channels_;
   std::vector<std::unique_ptr<FusedWindow>> spare_fused_;    ///< Of channels that are not fused any more.
+  std::size_t fused_windows_ = 0;                            ///< All that were made; each has a place there.
   std::vector<reliability::RoundTripEstimate> round_trips_;  ///< Of each, where the RTO adapts.
   FlatMap channel_of_host_;
   // What find() was last asked for with success, and gave; packets come in trains. Of the train, which is on
@@ -366,8 +367,9 @@ class TpLayer {
   /// Header bytes of plain packets by TP opcode and transaction opcode, on which they depend; 0: not known
   /// yet.
   std::array<std::uint16_t, 1025> header_bytes_{};
-  std::vector<std::uint32_t> closed_;  ///< Channels without a host.
-  reliability::DeadlineHeap timers_;   ///< Owner 2 * channel: retransmission; 2 * channel + 1: delayed TPACK.
+  /// Of the channels without a host, the last to lose its own; each names the next by its remote_tpn.
+  std::uint32_t first_closed_ = kNoSlot;
+  reliability::DeadlineHeap timers_;  ///< Owner 2 * channel: retransmission; 2 * channel + 1: delayed TPACK.
   Ring<std::uint32_t> dirty_;
   Ring<std::uint32_t> ack_list_;
   /// Channels whose next new packet may leave. The only one may stay when it has none any more.

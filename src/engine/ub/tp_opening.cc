@@ -44,9 +44,9 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob, Lane lane
   const std::uint16_t first_tassn = first_tassn_of(config.first_incarnation, blob.first_incarnation);
   const bool known = index != kNoSlot;
   if (!known) channel_of_host_.reserve(channel_of_host_.size() + 1);
-  if (!known && !closed_.empty()) {
-    index = closed_.back();
-    closed_.pop_back();
+  if (!known && first_closed_ != kNoSlot) {
+    index = first_closed_;
+    first_closed_ = channels_[index]->remote_tpn;
     channel_of_host_.insert(host_key(blob.host, lane), index);
   }
   if (index == kNoSlot) {
@@ -60,14 +60,15 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob, Lane lane
     ack_list_.reserve(channels);
     data_list_.reserve(channels);
     resend_list_.reserve(channels);
+    if (config.retransmission.floor != kTimeZero) round_trips_.reserve(channels_.capacity());
     made->send.reset(send_first);
-    made->receive = reliability::ReceiveWindow(parts_.arena, config.receive_window, receive_first);
     grow_gently(packets_, packet_room_.fit(channels));
     ahead_.reserve(ahead_room_.fit(channels));
     parts_.load_store.open(index, first_tassn);
     parts_.responder.make_room(channels);
     parts_.accesses.make_room(channels);
-    channels_.push_back(std::move(made));  // Nothing allocated is lost when one of the above finds no memory.
+    made->receive = reliability::ReceiveWindow(parts_.arena, config.receive_window, receive_first);
+    channels_.push_back(std::move(made));  // What finds no memory until here leaves no channel.
     channel_of_host_.insert(host_key(blob.host, lane), index);
   } else {
     parts_.contexts.remove(now, {ContextKind::kTpChannel, index});
@@ -120,7 +121,9 @@ void TpLayer::set_fused(TpChannel& channel, std::uint64_t first) {
     spare_fused_.pop_back();
   }
   if (channel.fused == nullptr) {
+    if (fused_windows_ == spare_fused_.capacity()) spare_fused_.reserve(2 * fused_windows_ + 1);
     channel.fused = std::make_unique<FusedWindow>(parts_.arena, parts_.config.receive_window, first);
+    ++fused_windows_;
   } else {
     channel.fused->reset(first);
   }

@@ -373,7 +373,7 @@ void TpLayer::step(TimePs now, std::uint32_t index, ChannelEvent event) {
 void TpLayer::close(TimePs now, std::uint32_t index) {
   if (channels_[index]->state == ChannelState::kReady) {
     end_channel(now, index, ChannelEvent::kForget);
-  } else {
+  } else if (channels_[index]->state != ChannelState::kClosed) {  // Closed: memory ran out while it opened.
     step(now, index, ChannelEvent::kForget);
   }
   parts_.load_store.reset(index, 0);
@@ -381,7 +381,7 @@ void TpLayer::close(TimePs now, std::uint32_t index) {
   channels_[index]->general = false;
   channel_of_host_.erase(host_key(channels_[index]->remote, channels_[index]->lane));
   forget_found();
-  closed_.push_back(index);
+  channels_[index]->remote_tpn = std::exchange(first_closed_, index);
 }
 
 // The counters are in memory, and the channel cannot wait for them: what is outstanding says where they

@@ -153,8 +153,7 @@ Result<void> UbEngine::disconnect(TimePs, engine::QueueId queue, engine::PeerId 
 
 Result<void> UbEngine::forget_host(TimePs now, wire::HostAddress remote) {
   const std::uint32_t channel = parts_->tp.find(remote);
-  if (channel == kNoSlot) return {};
-  if (parts_->load_store.serves(channel)) {
+  if (channel != kNoSlot && parts_->load_store.serves(channel)) {
     return input_error(
         fmt::format("host {}: a load or store of it is in execution, expected none", remote.number));
   }

@@ -7,6 +7,7 @@
 
 #include "live/urma/library.h"
 #include "live/urma/lives.h"
+#include "live/urma/watch.h"
 
 using namespace wharf::live::urma;
 
@@ -37,9 +38,10 @@ extern "C" {
 urma_status_t urma_get_async_event(urma_context_t* ctx, urma_async_event_t* event) {
   if (event == nullptr) return URMA_EINVAL;
   int descriptor = -1;
+  Watch watch;
   const auto take = [&](Context& context) -> urma_status_t {
     descriptor = context.api.async_fd;
-    if (context.events.empty()) return URMA_EAGAIN;
+    if (context.events.empty()) return watch.on(descriptor) ? URMA_EAGAIN : URMA_FAIL;
     *event = context.events.front();
     context.events.pop_front();
     count(*event, false);
@@ -51,8 +53,8 @@ urma_status_t urma_get_async_event(urma_context_t* ctx, urma_async_event_t* even
     const urma_status_t status = with(tables().contexts, ctx, take);
     if (status != URMA_EAGAIN) return status;
     // The program says by the descriptor whether it waits.
-    if ((::fcntl(descriptor, F_GETFL) & O_NONBLOCK) != 0) return URMA_EAGAIN;
-    pollfd wait{descriptor, POLLIN, 0};
+    if ((::fcntl(watch.descriptor(), F_GETFL) & O_NONBLOCK) != 0) return URMA_EAGAIN;
+    pollfd wait{watch.descriptor(), POLLIN, 0};
     if (::poll(&wait, 1, -1) < 0) return URMA_EAGAIN;
   }
 }

@@ -10,6 +10,7 @@
 
 #include "live/urma/library.h"
 #include "live/urma/lives.h"
+#include "live/urma/watch.h"
 
 using namespace wharf::live::urma;
 
@@ -209,7 +210,7 @@ urma_status_t urma_rearm_jfc(urma_jfc_t* jfc, bool solicited_only) {
 
 int urma_wait_jfc(urma_jfce_t* jfce, uint32_t jfc_cnt, int time_out, urma_jfc_t* jfc[]) {
   if (jfc_cnt == 0 || jfc == nullptr) return -1;
-  int descriptor = -1;
+  Watch watch;
   const auto take = [&](Jfce& found) {
     int taken = 0;
     while (static_cast<std::uint32_t>(taken) < jfc_cnt && found.first_ready != nullptr) {
@@ -218,14 +219,14 @@ int urma_wait_jfc(urma_jfce_t* jfce, uint32_t jfc_cnt, int time_out, urma_jfc_t*
       jfc[taken++] = &ready->api;
     }
     if (found.first_ready == nullptr) quiet(found.api.fd);
-    descriptor = found.api.fd;
+    if (taken == 0 && time_out != 0 && !watch.on(found.api.fd)) return -1;
     return taken;
   };
   for (;;) {
     // Another thread may have deleted it while this one waited.
     const int taken = with(tables().jfces, jfce, take, -1, -1);
     if (taken != 0 || time_out == 0) return taken;
-    pollfd wait{descriptor, POLLIN, 0};
+    pollfd wait{watch.descriptor(), POLLIN, 0};
     const int got = ::poll(&wait, 1, time_out);
     if (got == 0) return 0;
     if (got < 0) {

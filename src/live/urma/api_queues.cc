@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "base/vector_room.h"
 #include "live/urma/library.h"
 #include "live/urma/lives.h"
 #include "live/urma/queue_checks.h"
@@ -111,7 +112,8 @@ urma_status_t activate(Jfs& jfs) {
   if (status != URMA_SUCCESS) return status;
   jfs.side.send_jfc = jfc;
   ++jfc->users;
-  jfs.api.jfs_id = id_of(*jfs.context, jfs.side.queue.queue);
+  jfs.side.id = jfs.side.queue.queue;
+  jfs.api.jfs_id = id_of(*jfs.context, jfs.side.id);
   jfs.api.handle = jfs.side.queue.queue;
   jfs.api.urma_jfs_opt.is_actived = true;
   return URMA_SUCCESS;
@@ -182,7 +184,8 @@ urma_status_t activate(Jfr& jfr) {
   jfr.side.state = URMA_JETTY_STATE_READY;
   jfr.state = URMA_JFR_STATE_READY;
   ++jfc->users;
-  jfr.api.jfr_id = id_of(*jfr.context, config.public_id != 0 ? config.public_id : *named);
+  jfr.side.id = config.public_id != 0 ? config.public_id : *named;
+  jfr.api.jfr_id = id_of(*jfr.context, jfr.side.id);
   jfr.api.handle = *named;
   jfr.api.urma_jfr_opt.is_actived = true;
   return URMA_SUCCESS;
@@ -242,7 +245,8 @@ urma_status_t activate(Jetty& jetty) {
   config.public_id = cfg.id < ub::kFirstJettyId ? cfg.id : 0;
   if (group != nullptr) {
     config.group = group->group;
-    group->members.reserve(group->members.size() + 1);
+    make_room_for_one(group->members);
+    group->api.jetty_list = group->members.data();  // The array may have moved.
   }
   const urma_status_t status =
       make_queue(jetty.side, cfg.jfs_cfg, config, patience_of(cfg.jfs_cfg, receives.min_rnr_timer));
@@ -260,8 +264,8 @@ urma_status_t activate(Jetty& jetty) {
     group->api.jetty_list = group->members.data();
     group->api.jetty_cnt = static_cast<std::uint32_t>(group->members.size());
   }
-  jetty.api.jetty_id =
-      id_of(*jetty.context, config.public_id != 0 ? config.public_id : jetty.side.queue.queue);
+  jetty.side.id = config.public_id != 0 ? config.public_id : jetty.side.queue.queue;
+  jetty.api.jetty_id = id_of(*jetty.context, jetty.side.id);
   jetty.api.handle = jetty.side.queue.queue;
   jetty.api.urma_jetty_opt.is_actived = true;
   return URMA_SUCCESS;

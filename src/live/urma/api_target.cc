@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 
 #include "live/urma/identity.h"
 #include "live/urma/library.h"
 #include "live/urma/lives.h"
+#include "live/urma/watch.h"
 
 using namespace wharf;
 using namespace wharf::live::urma;
@@ -135,8 +137,9 @@ urma_status_t with_pair(urma_jetty_t* jetty, urma_target_jetty_t* target, Act&& 
   });
 }
 
-void note(Notifier& notifier, const urma_notify_t& what) {
-  notifier.notes.push_back(what);
+/// A note in a list of its own: what has no memory for one must not happen.
+void note(Notifier& notifier, std::list<urma_notify_t>& one) {
+  notifier.notes.splice(notifier.notes.end(), one);
   signal(notifier.api.fd);
 }
 
@@ -276,14 +279,15 @@ urma_target_jetty_t* urma_import_jetty_async(urma_notifier_t* notifier, const ur
   TargetJetty* target = nullptr;
   const urma_status_t status = with(tables().notifiers, notifier, [&](Notifier& found) -> urma_status_t {
     urma_rjetty_t copy = *rjetty;
+    std::list<urma_notify_t> notes(1);
     target = import(*found.context, copy, token_value);
     if (target == nullptr) return errno;
-    urma_notify_t done{};
+    urma_notify_t& done = notes.front();
     done.type = URMA_IMPORT_JETTY_NOTIFY;
     done.status = URMA_SUCCESS;
     done.user_ctx = user_ctx;
     done.tjetty = &target->api;
-    note(found, done);
+    note(found, notes);
     return URMA_SUCCESS;
   });
   return status == URMA_SUCCESS ? &target->api : refuse<urma_target_jetty_t>(status);
@@ -294,14 +298,15 @@ urma_status_t urma_bind_jetty_async(urma_notifier_t* notifier, urma_jetty_t* jet
   return with_pair(jetty, tjetty, [&](Jetty& bound, TargetJetty& to) -> urma_status_t {
     Notifier* const found = tables().notifiers.find(notifier);
     if (found == nullptr || bound.context->interface != found->context->interface) return URMA_EINVAL;
+    std::list<urma_notify_t> notes(1);
     const urma_status_t status = bind(bound, to);
     if (status != URMA_SUCCESS) return status;
-    urma_notify_t done{};
+    urma_notify_t& done = notes.front();
     done.type = URMA_BIND_JETTY_NOTIFY;
     done.status = URMA_SUCCESS;
     done.user_ctx = user_ctx;
     done.jetty = jetty;
-    note(*found, done);
+    note(*found, notes);
     return URMA_SUCCESS;
   });
 }
@@ -309,7 +314,8 @@ urma_status_t urma_unbind_jetty_async(urma_jetty_t* jetty) { return urma_unbind_
 
 int urma_wait_notify(urma_notifier_t* notifier, uint32_t cnt, urma_notify_t* notify, int timeout) {
   if (cnt == 0 || notify == nullptr) return -1;
-  int descriptor = -1;
+  Watch watch;
+  bool waited = false;
   const auto take = [&](Notifier& found) {
     int taken = 0;
     while (static_cast<std::uint32_t>(taken) < cnt && !found.notes.empty()) {
@@ -317,14 +323,14 @@ int urma_wait_notify(urma_notifier_t* notifier, uint32_t cnt, urma_notify_t* not
       found.notes.pop_front();
     }
     if (found.notes.empty()) quiet(found.api.fd);
-    descriptor = found.api.fd;
+    if (taken == 0 && timeout != 0 && !waited && !watch.on(found.api.fd)) return -1;
     return taken;
   };
-  for (bool waited = false;; waited = true) {
+  for (;; waited = true) {
     // Another thread may have deleted it while this one waited.
     const int taken = with(tables().notifiers, notifier, take, -1, -1);
     if (taken != 0 || timeout == 0 || waited) return taken;
-    pollfd wait{descriptor, POLLIN, 0};
+    pollfd wait{watch.descriptor(), POLLIN, 0};
     const int got = ::poll(&wait, 1, timeout);
     if (got == 0) return 0;
     if (got < 0) return errno == EINTR ? 0 : -1;

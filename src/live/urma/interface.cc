@@ -140,7 +140,9 @@ Interface::~Interface() {
       stop_ = true;
       // Acknowledgements that would have waited for company.
       engine_->expire(now_ + milliseconds(1));
-      settle();
+      do {
+        settle();
+      } while (socket_.turn_is_over());
       for (const auto& [key, each] : peers_) {
         if (each->state != Peer::State::kUp) continue;
         send_message(

@@ -172,7 +172,7 @@ class Interface {
   Peer* find(const UdpEndpoint& endpoint);
   Peer& add_peer(const UdpEndpoint& endpoint);
   void number(Peer& peer);
-  bool bring_up(Peer& peer, const PeerMessage& message);
+  void bring_up(Peer& peer, const PeerMessage& message);
   void lose(Peer& peer);
   void evict(Peer& peer);
   void review(Peer& peer);

@@ -36,8 +36,8 @@ Peer* Interface::find(const UdpEndpoint& endpoint) {
 
 Peer& Interface::add_peer(const UdpEndpoint& endpoint) {
   // Later, where they are listed, there is memory for it.
-  asking_.reserve(peers_.size() + 1);
-  lost_.reserve(peers_.size() + 1);
+  if (asking_.capacity() <= peers_.size()) asking_.reserve(2 * peers_.size() + 8);
+  if (lost_.capacity() <= peers_.size()) lost_.reserve(2 * peers_.size() + 8);
   auto made = std::make_unique<Peer>();
   made->endpoint = endpoint;
   return *(peers_[key_of(endpoint)] = std::move(made));
@@ -54,7 +54,10 @@ Peer* Interface::reach(const UdpEndpoint& endpoint) {
     if (peers_.size() - greeted_.size() >= kPeersMost) return nullptr;
     peer = &add_peer(endpoint);
   }
-  if (peer->state == Peer::State::kIdle) ask(*peer);
+  if (peer->state == Peer::State::kIdle && !attempted([&] { ask(*peer); })) {
+    review(*peer);
+    throw std::bad_alloc();
+  }
   ++peer->remotes;
   greeted_.remove(*peer);
   return peer;
@@ -62,7 +65,7 @@ Peer* Interface::reach(const UdpEndpoint& endpoint) {
 
 void Interface::leave(Peer& peer) {
   --peer.remotes;
-  review(peer);
+  attempted([&] { review(peer); });  // The reference is given back once, whatever memory there is.
 }
 
 /// A peer that no import names has changed: it is forgotten when it is idle, and may have to go when it is
@@ -71,6 +74,11 @@ void Interface::review(Peer& peer) {
   if (peer.remotes != 0 || peer.state == Peer::State::kAsking) return;
   if (peer.state == Peer::State::kIdle) {
     std::erase(lost_, &peer);
+    if (this->peer(peer.number) == &peer) {
+      // It was numbered when memory ran out. The engine may know it.
+      WHARF_CHECK(engine_->forget_host(now_, wire::HostAddress{peer.number}).ok());
+      peer_of_number_.erase(peer.number);
+    }
     peers_.erase(key_of(peer.endpoint));
     return;
   }
@@ -98,7 +106,7 @@ void Interface::number(Peer& peer) {
 
 void Interface::ask(Peer& peer) {
   if (peer.state == Peer::State::kIdle) {
-    number(peer);
+    if (this->peer(peer.number) != &peer) number(peer);
     peer.state = Peer::State::kAsking;
     asking_.push_back(&peer);
     peer.ask_gap = kFirstGap;
@@ -189,9 +197,10 @@ void Interface::take_hello(const UdpEndpoint& from, const PeerMessage& message) 
     if (!again) lose(*peer);  // It has begun anew.
   }
   if (peer->state != Peer::State::kUp) {
-    const bool up = bring_up(*peer, message);
-    review(*peer);
-    if (!up) return;
+    bring_up(*peer, message);
+    review(*peer);  // Where memory is short it may have to go at once.
+    peer = find(from);
+    if (peer == nullptr || peer->state != Peer::State::kUp) return;
   }
   send_message(
       from,
@@ -218,7 +227,7 @@ Result<engine::PeerId> Interface::connect(engine::QueueId queue, const Peer& pee
   return engine_->connect(now_, queue, ub::encode(blob));
 }
 
-bool Interface::bring_up(Peer& peer, const PeerMessage& message) {
+void Interface::bring_up(Peer& peer, const PeerMessage& message) {
   // Where memory ran out the last time, it has one.
   if (peer.state == Peer::State::kIdle && this->peer(peer.number) != &peer) number(peer);
   peer.own_number = message.own_number;
@@ -231,14 +240,13 @@ bool Interface::bring_up(Peer& peer, const PeerMessage& message) {
     std::erase(asking_, &peer);
     peer_of_number_.erase(peer.number);
     peer.state = Peer::State::kIdle;
-    return false;
+    return;
   }
   if (*channel >= imported_.size()) imported_.resize(*channel + 1, nullptr);
   imported_[*channel] = &peer;
   std::erase(asking_, &peer);  // Without memory until here it goes on asking.
   peer.state = Peer::State::kUp;
   ++peer.life;
-  return true;
 }
 
 /// The channel is gone: what is outstanding ends with an error, what waits asks for a new one.

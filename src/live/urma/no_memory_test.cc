@@ -15,12 +15,15 @@ namespace {
 
 /// Allocations that this thread may still make.
 thread_local std::size_t allocations_left = std::numeric_limits<std::size_t>::max();
-/// The same of all threads together.
+/// The same of all threads together; with `one_fails` only the next one after these.
 std::atomic<std::int64_t> all_left = std::numeric_limits<std::int64_t>::max();
+std::atomic<bool> one_fails = false;
+
+bool allocation_fails(std::int64_t left) { return one_fails ? left == 0 : left <= 0; }
 
 void* allocate(std::size_t bytes, std::size_t align) {
   if (all_left.load(std::memory_order_relaxed) != std::numeric_limits<std::int64_t>::max() &&
-      all_left.fetch_sub(1, std::memory_order_relaxed) <= 0) {
+      allocation_fails(all_left.fetch_sub(1, std::memory_order_relaxed))) {
     throw std::bad_alloc();
   }
   if (allocations_left == 0) throw std::bad_alloc();
@@ -143,7 +146,10 @@ TEST_F(NoMemory, EveryCallThatMakesSomethingSaysSo) {
       at_last("an imported jetty", [&] { return urma_import_jetty(context, rjetty, &none); });
   urma_put_rjetty(rjetty);
 
+  const Peer* const reached = tables().targets.find(target)->remote.peer;
   ends_at_last("an imported jetty", [&] { return urma_unimport_jetty(target); });
+  ASSERT_EQ(tables().contexts.find(context)->interface->peers(), 1U) << "it still is asked";
+  EXPECT_EQ(reached->remotes, 0U) << "each import gives its reference back once";
   ends_at_last("an imported segment", [&] { return urma_unimport_seg(far); });
   ends_at_last("a segment", [&] { return urma_unregister_seg(segment); });
   ends_at_last("a notifier", [&] { return urma_delete_notifier(notifier); });
@@ -183,7 +189,9 @@ TEST_F(NoMemoryForData, ARequestIsRefusedOrDone) {
 
 // The threads that serve both ends take the answers of the peer, and what they need memory for is done later.
 TEST_F(NoMemoryForData, WhatServesThePeersGoesOnLater) {
-  for (std::int64_t count = 0; count < 48; ++count) {
+  for (std::int64_t at = 0; at < 96; ++at) {
+    const std::int64_t count = at / 2;
+    one_fails = at % 2 == 1;
     End left;
     End right({.device = "right"});
     left.reach(right);

@@ -83,7 +83,7 @@ urma_cr_t record_of(const QueueSide& side, const verbs::Completion& completion) 
   record.flag.bs.suspend_done = completion.drain == verbs::DrainMark::kSuspendDone;
   record.flag.bs.flush_err_done = completion.drain == verbs::DrainMark::kFlushDone;
   record.completion_len = completion.length;
-  record.local_id = side.queue.queue;
+  record.local_id = side.id;
   if (completion.kind != verbs::CompletionKind::kReceive) return record;
   record.opcode = completion.verb == verbs::Verb::kSendImm          ? URMA_CR_OPC_SEND_WITH_IMM
                   : completion.verb == verbs::Verb::kSendInvalidate ? URMA_CR_OPC_SEND_WITH_INV

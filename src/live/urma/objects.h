@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,7 @@ struct QueueSide final : QueueOwner {
   Context* context = nullptr;
   void* object = nullptr;  ///< The JFS, JFR or jetty.
   SendQueue queue;
+  std::uint32_t id = 0;  ///< As the program knows it.
   Jfc* send_jfc = nullptr;
   Jfc* receive_jfc = nullptr;
   urma_jetty_state_t state = URMA_JETTY_STATE_RESET;
@@ -161,7 +163,7 @@ struct Segment {
 struct Notifier {
   urma_notifier_t api{};
   Context* context = nullptr;
-  std::deque<urma_notify_t> notes;
+  std::list<urma_notify_t> notes;
 };
 
 /// All objects of the process.

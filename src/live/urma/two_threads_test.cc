@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two threads of a program that end, use and make objects at the same time.
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <mutex>
 
@@ -56,7 +59,9 @@ TEST_F(TwoThreads, WaitForWhatAnotherDeletes) {
     std::thread sleeper([&] { EXPECT_EQ(urma_wait_jfc(other, 1, -1, gone), -1); });
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_EQ(urma_delete_jfce(other), URMA_SUCCESS);
+    const int reused = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);  // By the number that the channel had.
     sleeper.join();
+    ::close(reused);
     urma_notifier_t* const notifier = urma_create_notifier(context);
     urma_notify_t note{};
     at_once(
