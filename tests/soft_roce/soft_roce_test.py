@@ -19,12 +19,21 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 WHARF = os.environ.get("WHARF_PROGRAM", str(TREE / "build/release/bin/wharf"))
 ITERATIONS = int(os.environ.get("WHARF_SOFT_ROCE_ITERATIONS", "100"))
 BOOT_PATIENCE = 240
-RUN_PATIENCE = 240
+RUN_PATIENCE = 60
+SHELL_PATIENCE = 2 * RUN_PATIENCE  # What takes too long there ends by itself.
 TESTS = ["write_lat", "read_lat", "send_lat", "atomic_lat", "write_bw", "read_bw", "send_bw", "atomic_bw"]
+
+
+MACHINES_MOST = 4
 
 
 class CannotBeHad(Exception):
     """The machine lacks something: one sentence."""
+
+
+class Stalled(AssertionError):
+    """The machine's shell, which ends what takes too long, says nothing any more: its kernel has locked up, which
+    rdma_rxe of Linux 6.1 does now and then on one processor. That is no answer of wharf's."""
 
 
 def free_port(kind):
@@ -65,15 +74,15 @@ class Machine:
             if line:
                 lines.append(line)
                 continue
-            boot = pathlib.Path(self.log.name).read_text(errors="replace")[-500:]
+            boot = pathlib.Path(self.log.name).read_text(errors="replace")[-4000:]
             self.end()
             self.listener.join()
             if self.process.returncode == 4:
                 raise CannotBeHad(self.told[-1] if self.told else "no reason was given")
-            raise AssertionError(f"the machine says nothing any more: {''.join(lines)} {self.told} {boot}")
-        raise AssertionError("the machine has ended")
+            raise Stalled(f"the machine says nothing any more: {''.join(lines)} {self.told} {boot}")
+        raise Stalled("the machine has ended")
 
-    def do(self, command, patience=RUN_PATIENCE):
+    def do(self, command, patience=SHELL_PATIENCE):
         """What a command of the machine's shell prints, and its exit code."""
         self.process.stdin.write(command + "\n")
         lines, code = self._until("= ", patience)
@@ -84,7 +93,8 @@ class Machine:
             self.process.terminate()
         self.process.wait()
         for each in (self.process.stdin, self.process.stdout, self.log):
-            each.close()
+            if not each.closed:
+                each.close()
 
 
 def wharf_command(test, machine, *more):
@@ -104,6 +114,7 @@ def listens(port):
 
 class SoftRoce(unittest.TestCase):
     machine = None
+    machines = 1
 
     def judge(self, test, code, out, err, said, side):
         self.assertEqual(code, 0, f"{test}: wharf as the {side}: {err}\nperftest: {said}")
@@ -163,7 +174,17 @@ class SoftRoce(unittest.TestCase):
 def add_tests():
     def case(run, test, *more):
         def judged(self):
-            result = run(self, test, *more)
+            try:
+                result = run(self, test, *more)
+            except Stalled as stalled:
+                # Once more, on a fresh machine.
+                if SoftRoce.machines == MACHINES_MOST:
+                    raise
+                print(f"machine {SoftRoce.machines} stalled in {test}: {str(stalled)[:200]}", flush=True)
+                SoftRoce.machine.end()
+                SoftRoce.machine = Machine()
+                SoftRoce.machines += 1
+                result = run(self, test, *more)
             if more:
                 self.assertGreater(result["injected_losses"], 0)
         return judged
