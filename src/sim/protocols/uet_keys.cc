@@ -154,7 +154,8 @@ uet::UetConfig derive_ends(const SenderEnds& sender, const UetEnds& ends, const 
   uet.ack_trigger_bytes = ends.ack_trigger;
   uet.sack_base = ends.sack_base;
   uet.infer_loss = ends.sleek;
-  uet.target_flow_control = ends.target_flow_control;
+  uet.target_flow_control =
+      ends.target_flow_control && ends.has_window() && sender.controller == SenderController::kNscc;
   uet.base_rtt_probe = ends.base_rtt_probe;
   uet.ack_every_syn = ends.ack_every_syn;
   uet.rto_init = network.rto;
