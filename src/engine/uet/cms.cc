@@ -3,12 +3,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
+
+namespace {
+
+/// The largest rcv_cwnd_pend: about one packet in a round trip is left. [UE 1.0 3.6.13]
+constexpr std::uint64_t kMostPenalty = 127;
+
+TimePs spacing_of_marks(const congestion::ControllerConfig& controller) {
+  const auto* dcqcn = std::get_if<congestion::DcqcnConfig>(&controller);
+  return dcqcn != nullptr ? dcqcn->min_time_between_cnps : kTimeZero;
+}
+
+}  // namespace
 
 Cms::Cms(EngineParts& parts, std::uint64_t seed)
     : parts_(parts),
@@ -21,6 +34,7 @@ Cms::Cms(EngineParts& parts, std::uint64_t seed)
              std::holds_alternative<congestion::SwiftConfig>(parts.config.controller)),
       probing_(by_window_ && parts.config.base_rtt_probe &&
                std::holds_alternative<congestion::NsccConfig>(parts.config.controller)),
+      mark_spacing_(spacing_of_marks(parts.config.controller)),
       waits_before_asking_(parts.config.credit.request_patience > kTimeZero),
       asks_for_resends_(by_credit_ && parts.config.credit.request_for_resends),
       random_(RandomStream(seed, "uet.entropy").substream(parts.host.number)),
@@ -187,13 +201,39 @@ void Cms::on_acknowledgement(TimePs now, std::uint32_t ccc,
   context.in_flight -= acknowledgement.confirmed.packets - acknowledgement.restored.packets;
   if (acknowledgement.round_trip != kNever) context.round_trip = acknowledgement.round_trip;
   if (by_window_) {
-    context.controller.on_acknowledgement(now, acknowledgement);
+    // Choice: ACKs are the notifications here, and every one may be marked. The notification point of DCQCN
+    // (N) therefore stands where they arrive.
+    if (mark_spacing_ > kTimeZero && acknowledgement.marked > 0 &&
+        !context.notifications.on_marked(now, mark_spacing_)) {
+      congestion::Acknowledgement unmarked = acknowledgement;
+      unmarked.marked = 0;
+      context.controller.on_acknowledgement(now, unmarked);
+    } else {
+      context.controller.on_acknowledgement(now, acknowledgement);
+    }
     context.room = context.controller.room();
   }
   if (by_credit_) {
     context.credit.on_acknowledgement(now, acknowledgement);
     if (context.credit.permits(1)) context.credit_requests = 0;
   }
+}
+
+void Cms::tell_backlog(wire::UetAckCongestion& told) const {
+  const UetConfig& config = parts_.config;
+  if (!config.target_flow_control) return;
+  // Choice: what waits for memory is what the interface counts, or else the packets in execution, each for a
+  // full one. The penalty rises with it in a straight line; a quarter of the lower limit is caught up.
+  const std::uint64_t behind =
+      std::max(backlog_, std::uint64_t{parts_.inbound.in_use()} * config.payload_mtu);
+  const std::uint64_t low = config.backlog_low_bytes;
+  if (behind <= low) {
+    told.restore_window = behind <= low / 4;
+    return;
+  }
+  const std::uint64_t above = std::min(behind, config.backlog_high_bytes) - low;
+  const std::uint64_t penalty = above * kMostPenalty / (config.backlog_high_bytes - low);
+  told.receiver_penalty = static_cast<std::uint8_t>(std::max<std::uint64_t>(penalty, 1));
 }
 
 void Cms::on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss) {

@@ -60,11 +60,12 @@ struct alignas(64) CongestionContext {
   std::uint32_t credit_pdc = kNoSlot;  ///< Receiver: the PDC that credit goes out on.
   std::uint32_t credit_generation = 0;
   TimePs probed_at{};
-  TimePs credit_request_at{};               ///< The next Credit Request CP may leave.
-  TimePs resend_request_at{};               ///< Likewise, for packets that must go again.
-  TimePs round_trip = kNever;               ///< The latest sample, for observers.
-  reliability::RoundTripEstimate estimate;  ///< Where the RTO adapts,
-  TimePs backed_off_at{};                   ///< and when it was last lengthened.
+  TimePs credit_request_at{};                   ///< The next Credit Request CP may leave.
+  TimePs resend_request_at{};                   ///< Likewise, for packets that must go again.
+  TimePs round_trip = kNever;                   ///< The latest sample, for observers.
+  congestion::NotificationPacer notifications;  ///< DCQCN: of marks that count.
+  reliability::RoundTripEstimate estimate;      ///< Where the RTO adapts,
+  TimePs backed_off_at{};                       ///< and when it was last lengthened.
   congestion::PathSelector paths;
   // From here on: only where payload comes from memory, or somebody looks at where time goes.
   std::uint32_t fetched = 0;  ///< Packets whose payload is here, or on its way, before they may leave.
@@ -201,6 +202,10 @@ class Cms {
   bool asks_for_resends() const { return asks_for_resends_; }
   /// Whether the receiver's credit decides, so that requests name the source's demand.
   bool uses_credit() const { return by_credit_; }
+  /// So many bytes that have arrived wait for the host's memory, as its interface knows.
+  void note_backlog(std::uint64_t bytes) { backlog_ = bytes; }
+  /// Fills in what this host, as a target, asks of the sources' windows. [UE 1.0 3.6.13, 3.6.15]
+  void tell_backlog(wire::UetAckCongestion& told) const;
   /// Whether acknowledgements carry credit instead of what a window needs.
   bool credit_in_acknowledgements() const { return by_credit_ && !by_window_; }
 
@@ -234,6 +239,7 @@ class Cms {
   const bool by_credit_;                       ///< and the receiver's credit.
   const bool timed_;                           ///< The controller paces packets, or has timers.
   const bool probing_;
+  const TimePs mark_spacing_;       ///< DCQCN: no more than one mark of a context counts in this time.
   const bool waits_before_asking_;  ///< RcccConfig::request_patience.
   const bool asks_for_resends_;     ///< RcccConfig::request_for_resends.
   congestion::PathConfig path_config_;
@@ -247,6 +253,7 @@ class Cms {
   RandomStream random_;
   congestion::CreditIssuer issuer_;
   std::optional<congestion::OversubscriptionRate> pace_;
+  std::uint64_t backlog_ = 0;  ///< note_backlog().
 };
 
 }  // namespace wharf::uet

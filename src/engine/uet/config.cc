@@ -80,6 +80,18 @@ Result<void> validate(const UetConfig& config) {
        config.congestion == CongestionControl::kNone || config.congestion == CongestionControl::kReceiver)) {
     return input_error("uet.infer_loss: found true, expected false when NSCC does not control the window");
   }
+  if (config.target_flow_control &&
+      (!std::holds_alternative<congestion::NsccConfig>(config.controller) ||
+       config.congestion == CongestionControl::kNone || config.congestion == CongestionControl::kReceiver)) {
+    return input_error(
+        "uet.target_flow_control: found true, expected false when NSCC does not control the window");
+  }
+  if (config.backlog_high_bytes <= config.backlog_low_bytes) {
+    return input_error(
+        fmt::format("uet.backlog_high_bytes: found {}, expected more than the {} of "
+                    "backlog_low_bytes",
+                    config.backlog_high_bytes, config.backlog_low_bytes));
+  }
   if (const auto checked = congestion::check(config.credit); !checked) {
     return input_error("uet.credit." + checked.error().message);
   }

@@ -95,7 +95,6 @@ struct UetConfig {
   std::uint32_t max_rto_retries = 5;              ///< Max_RTO_Retx_Cnt: 0..14, or kRtoRetriesForever.
   TimePs nack_retransmit_time = milliseconds(1);  ///< NACK_Retx_Time: up to 8 s.
   std::uint32_t max_nack_retries = 5;             ///< Max_NACK_Retx_Cnt: 0..30, or kNackRetriesForever.
-  TimePs new_pdc_time = microseconds(5000);       ///< New_PDC_Time: life of a PENDING secured PDC.
   TimePs clear_time = milliseconds(1);            ///< PDS_Clear_Time.
   TimePs close_request_time = milliseconds(1);    ///< Close_REQ_Time.
   TimePs tail_loss_time{};                   ///< Tail_Loss_Time: probe after this silence; 0: no tail probes.
@@ -128,6 +127,13 @@ struct UetConfig {
   /// RUD: packets count as lost when too many others have arrived, or when a probe after a silence is
   /// answered quickly; for fabrics that do not trim. Needs NSCC. tail_loss_time is not looked at then.
   bool infer_loss = false;
+  /// Target flow control: while this host is behind in placing what has arrived, its acknowledgements ask for
+  /// smaller windows (rcv_cwnd_pend); once it has caught up, for those from before (restore_cwnd). Needs
+  /// NSCC. Choice: the text of 3.6.15 is not public; the limits are those of the UEC simulator's model of
+  /// PCIe.
+  bool target_flow_control = false;
+  std::uint64_t backlog_low_bytes = 1'000'000;   ///< Up to here no window is too large;
+  std::uint64_t backlog_high_bytes = 4'750'000;  ///< from here on the most is asked for.
   bool base_rtt_probe = true;      ///< NSCC: a Probe CP after the first answer gives an early sample.
   bool retransmit_as_data = true;  ///< Retransmissions share the class of data (TC_low).
   /// Bytes per packet beside the payload that count toward windows and toward ack_trigger_bytes; 0: the

@@ -20,6 +20,7 @@ congestion::SenderTrace trace_of(const CongestionContext& context, CongestionCon
     trace.window = context.controller.window();
     if (const auto* nscc = context.controller.as<congestion::NsccSender>())
       trace.base_round_trip = nscc->base_rtt();
+    if (const auto* dcqcn = context.controller.as<congestion::DcqcnSender>()) trace.rate = dcqcn->rate();
   }
   return trace;
 }
@@ -39,6 +40,7 @@ congestion::SenderTrace UetEngine::congestion_trace(wire::HostAddress peer) cons
       continue;
     }
     sum.in_flight += trace.in_flight;
+    sum.rate.value += trace.rate.value;
     if (trace.window != congestion::SenderTrace::kNoWindow) sum.window += trace.window;
     if (trace.round_trip != kNever) sum.round_trip = trace.round_trip;
     sum.base_round_trip = min(sum.base_round_trip, trace.base_round_trip);

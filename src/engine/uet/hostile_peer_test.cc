@@ -108,6 +108,43 @@ TEST_F(HostilePeer, Uet_3_5_8_APdcIsForItsPeerAlone) {
   EXPECT_EQ(world().sent[0].destination.number, 2U);
 }
 
+TEST_F(HostilePeer, Uet_3_5_8_NothingNewComesBehindTheClose) {
+  start();
+  give(1000);
+  const std::uint16_t pdc = hand.dpdcid;
+  const wire::Packet close = control_packet(0, wire::UetControlType::kCloseCommand, 1002, hand.spdcid, pdc, 0,
+                                            wire::kUetAckRequested);
+  world().pair().inject(1, close);  // Ahead of 1001, for which it waits.
+  world().sent.clear();
+  give(1003);
+  ASSERT_EQ(world().sent.size(), 1U);
+  ASSERT_TRUE(wire::is_uet_nack(world().sent[0].uet.prologue.type));
+  EXPECT_EQ(world().sent[0].uet.nack.code, UetNackCode::kClosing);
+  EXPECT_EQ(world().sent[0].uet.nack.psn, 1003U);
+  EXPECT_EQ(world().sent[0].uet.nack.source_pdcid, pdc);
+  EXPECT_FALSE(world().engine(1).parts().pds.pdc(0).rx.has(1003));
+  give(1001);
+  world().pair().inject(1, close);
+  EXPECT_EQ(world().counters(1).pdcs_closed, 1U);
+}
+
+TEST_F(HostilePeer, Uet_3_5_8_OnlyTheInitiatorCloses) {
+  UetConfig config;
+  config.idle_timeout = kTimeZero;
+  start(config);
+  ASSERT_TRUE(world().finish(world().request(Verb::kWrite, 64)).ok());
+  const Pdc& source = world().engine(0).parts().pds.pdc(0);
+  const Pdc& target = world().engine(1).parts().pds.pdc(0);
+  world().sent.clear();
+  world().pair().inject(0, control_packet(1, wire::UetControlType::kCloseCommand, source.rx.expected,
+                                          target.local_id, source.local_id, 0, wire::kUetAckRequested));
+  ASSERT_EQ(world().sent.size(), 1U);
+  ASSERT_TRUE(wire::is_uet_nack(world().sent[0].uet.prologue.type));
+  EXPECT_EQ(world().sent[0].uet.nack.code, UetNackCode::kUnexpectedEvent);
+  EXPECT_TRUE(world().finish(world().request(Verb::kWrite, 64)).ok());
+  EXPECT_EQ(world().counters(0).pdcs_opened, 1U) << "the PDC goes on";
+}
+
 TEST_F(HostilePeer, OnlyTheTargetRestartsADeferredSend) {
   UetConfig config;
   config.large_send = LargeSend::kDeferrable;

@@ -196,6 +196,7 @@ struct InboundPacket {
   wire::UetReturnCode result = wire::UetReturnCode::kOk;
   bool made_plain = false;  ///< Of a plain Write, whose access has not been answered: the next one sets few.
   TimePs arrived_at{};
+  wire::OperationTag operation;
 };
 
 /// A response that is kept until the source clears it (guaranteed delivery).

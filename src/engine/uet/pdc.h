@@ -43,7 +43,8 @@ struct SendEntry {
   std::uint16_t entropy = 0;             ///< Of the last transmission.
   EntryState state = EntryState::kSent;
   std::uint8_t sends = 0;     ///< Transmissions, saturating.
-  std::uint8_t timeouts = 0;  ///< RTOs, saturating.
+  std::uint8_t timeouts = 0;  ///< RTOs that count toward Max_RTO_Retx_Cnt, saturating.
+  std::uint8_t back_off = 0;  ///< n of RTO(n): RTOs since the peer acknowledged anything new.
   std::uint8_t nacks = 0;     ///< NACKs other than trimming, saturating.
   bool for_answer = false;    ///< kQueued: the peer has it, and the repetition is to bring its answer.
 
@@ -211,10 +212,12 @@ struct alignas(64) Pdc {
   bool ordered = false;   ///< ROD.
   bool reserved = false;  ///< Of the reserved pool.
   bool peer_known = false;
-  bool on_ready_list = false;  ///< Of its CCC.
-  bool clear_asked = false;    ///< The peer wants a CLEAR.
-  bool inferring = false;      ///< Source: loss is being inferred, up to tx.infer_until.
-  std::uint16_t peer_id = 0;   ///< As the peer's packets name the two.
+  bool on_ready_list = false;   ///< Of its CCC.
+  bool clear_asked = false;     ///< The peer wants a CLEAR.
+  bool inferring : 1 = false;   ///< Source: loss is being inferred, up to tx.infer_until.
+  bool closing : 1 = false;     ///< Target: CLOSE_CMD waits for what it has overtaken.
+  bool backed_off : 1 = false;  ///< Source: some RTO(n) with n above 0 may be running.
+  std::uint16_t peer_id = 0;    ///< As the peer's packets name the two.
   std::uint16_t local_id = 0;
   std::uint16_t entropy = 0;  ///< ROD: of every packet.
   std::uint16_t window_probes = 0;
@@ -223,7 +226,7 @@ struct alignas(64) Pdc {
   std::uint32_t route = 0;  ///< Initiator: Pds::route_of() of its messages.
   std::uint32_t ccc = kNoSlot;
   std::uint32_t next_ready = kNoSlot;  ///< Link of the CCC's list.
-  UetPsn close_psn = 0;                ///< Initiator: of CLOSE_CMD.
+  UetPsn close_psn = 0;                ///< Of CLOSE_CMD: the initiator's, or `closing`.
   TimePs last_activity{};
   TimePs armed_at = kNever;  ///< Its deadline among the timers of Pds.
   TimePs clear_at = kNever;  ///< Source: send CLEAR_CMD. Receiver: send CLEAR_REQ, when role or data say so.

@@ -162,6 +162,7 @@ class Pds {
     std::uint16_t entropy = 0;
     std::uint16_t opaque = 0;
     TimePs arrived_at{};
+    wire::OperationTag operation;  ///< Of the packet that is answered.
     wire::UetSesResponse response;
     wire::Payload data;
   };
@@ -473,6 +474,8 @@ class Pds {
   TimePs entry_deadline(const SendEntry& entry, TimePs first) const;
   TimePs adaptive_rto(TimePs first, std::uint32_t timeouts) const;
   void back_off(TimePs now, const Pdc& pdc, const SendEntry& entry);
+  /// The peer has acknowledged something new: RTO(0) again, for all.
+  void end_back_off(TimePs now, std::uint32_t index);
   /// ROD: the PSN whose timer counts; `tx.next` when none is under way.
   UetPsn ordered_speaker(const PdcSend& tx) const;
   TimePs idle_time(const Pdc& pdc) const;

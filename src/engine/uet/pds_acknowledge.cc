@@ -140,6 +140,8 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
   if (record.tail_at != kNever) record.tail_at = now + tail_silence(record);
 
   Effects effects;
+  const UetPsn una = record.tx.una;
+  const UetPsn cumulative = record.tx.cumulative;
   const bool probe = packet.uet.prologue.answers_probe();
   if (!probe) take_answer(now, index, packet, effects);
   if (record.generation != generation) return;
@@ -152,6 +154,9 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
     parts_.cms.update(now, ccc);
     return;
   }
+  if (record.backed_off && (record.tx.una != una || record.tx.cumulative != cumulative ||
+                            effects.acknowledgement.confirmed.packets > 0)) [[unlikely]]
+    end_back_off(now, index);
   if (packet.uet.prologue.ack_request() != wire::UetAckRequest::kNone)
     take_wish(now, index, packet.uet.prologue.ack_request());
   if (parts_.config.infer_loss && packet.uet.prologue.type != wire::UetPdsType::kAck) {

@@ -82,10 +82,11 @@ void Pds::receive_sequenced_control(TimePs now, std::uint32_t index, const wire:
   if (type == UetControlType::kCloseCommand) {
     const bool mine = record.role == PdcRole::kTarget;
     if (!mine || record.tx.message_head != kNoSlot || rx.in_execution > 0) {
-      // [UE 1.0 3.5.8] Something of the target's own is unfinished.
+      // [UE 1.0 3.5.8] Something of the target's own is unfinished; or a target closes, which it may only ask
+      // for.
       ControlJob& job = push(control_);
       job.type = wire::UetPdsType::kNack;
-      job.code = UetNackCode::kClosingInError;
+      job.code = mine ? UetNackCode::kClosingInError : UetNackCode::kUnexpectedEvent;
       job.psn = control.psn;
       job.peer = packet.source;
       job.source_id = record.local_id;
@@ -96,7 +97,11 @@ void Pds::receive_sequenced_control(TimePs now, std::uint32_t index, const wire:
     }
     // Every PSN below has been answered: the source would not close otherwise. Choice: a close that overtakes
     // something waits for it.
-    if (control.psn != rx.expected) return;
+    if (control.psn != rx.expected) {
+      record.closing = true;
+      record.close_psn = control.psn;
+      return;
+    }
     mark_received(rx, control.psn);
     rx.cumulative = control.psn;
     acknowledge(index, control.psn, flags, true, packet.entropy, now, wire::UetNextHeader::kNone, {}, {});

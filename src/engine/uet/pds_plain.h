@@ -149,6 +149,7 @@ namespace wharf::uet {
                                 .state = EntryState::kSent,
                                 .sends = 1,
                                 .timeouts = 0,
+                                .back_off = 0,
                                 .nacks = 0,
                                 .for_answer = false};
   message.sent = leaving.length;
@@ -351,6 +352,7 @@ namespace wharf::uet {
   inbound.pds_flags = packet.uet.prologue.flags;
   inbound.marked = packet.mark == wire::CongestionMark::kExperienced;
   inbound.arrived_at = now;
+  inbound.operation = packet.operation;
   return inbound;
 }
 

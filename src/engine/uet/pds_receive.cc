@@ -101,6 +101,7 @@ void Pds::nack(const wire::Packet& trigger, UetNackCode code, std::uint32_t inde
   job.destination_id = fields.source_id;
   job.entropy = trigger.entropy;
   job.flags = echoed(trigger);
+  job.operation = trigger.operation;
 }
 
 void Pds::refuse_syn(TimePs now, const wire::Packet& packet) {
@@ -309,6 +310,11 @@ bool Pds::admit_psn(TimePs now, std::uint32_t index, const wire::Packet& packet,
     }
     return false;
   }
+  if (record.closing && wire::uet_psn_after(psn, record.close_psn)) {
+    // [UE 1.0 3.5.8] A new PSN on a PDC that its initiator has closed.
+    nack(packet, UetNackCode::kClosing, index);
+    return false;
+  }
   if (wire::is_uet_pdc_request(packet.uet.prologue.type) && !trimmed) {
     take_clear(now, index, packet.uet.request.clear_psn());
   }
@@ -364,6 +370,7 @@ void Pds::answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& 
   if (const std::uint32_t at = stored_of(rx, psn); at != kNoSlot) {
     acknowledge(index, psn, flags, on_trigger, packet.entropy, now, stored_[at].form, stored_[at].response,
                 stored_[at].data);
+    acknowledgements_.back().operation = packet.operation;
     return;
   }
   const bool finished = wire::uet_psn_difference(psn, rx.cumulative) <= 0 || rx.is_finished(psn);
@@ -385,6 +392,7 @@ void Pds::answer_duplicate(TimePs now, std::uint32_t index, const wire::Packet& 
     response.modified_length = request.request_length;
   }
   acknowledge(index, psn, flags, on_trigger, packet.entropy, now, form, response, {});
+  acknowledgements_.back().operation = packet.operation;
 }
 
 bool Pds::nothing_else_helps(const PdcReceive& rx, UetPsn psn) const {
@@ -487,6 +495,7 @@ void Pds::receive_request(TimePs now, const wire::Packet& packet) {
   inbound.marked = packet.mark == wire::CongestionMark::kExperienced;
   inbound.payload_length = packet.payload.length;
   inbound.arrived_at = now;
+  inbound.operation = packet.operation;
   return slot;
 }
 

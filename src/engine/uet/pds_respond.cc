@@ -30,6 +30,7 @@ void Pds::acknowledge(std::uint32_t index, UetPsn psn, std::uint8_t flags, bool 
   job.flags = flags;
   job.on_trigger = on_trigger;
   job.arrived_at = arrived_at;
+  job.operation = {};
   job.form = form;
   job.response = response;
   job.data = data;
@@ -115,7 +116,8 @@ bool Pds::has_reason_to_acknowledge(PdcReceive& rx, const InboundPacket& inbound
     rx.owes = true;
   }
   return asked || opens || (inbound.pds_flags & wire::kUetRetransmit) != 0 || guaranteed ||
-         (inbound.marked && config.ack_on_ecn) || rx.ack_bytes >= config.ack_trigger_bytes || closes_gap;
+         (inbound.marked && config.ack_on_ecn) || rx.ack_bytes >= config.ack_trigger_bytes || closes_gap ||
+         asks_for_less(parts_);
 }
 
 void Pds::acknowledge_inbound(std::uint32_t index, const InboundPacket& inbound, wire::UetNextHeader form,
@@ -126,6 +128,7 @@ void Pds::acknowledge_inbound(std::uint32_t index, const InboundPacket& inbound,
   const bool asked = (inbound.pds_flags & wire::kUetAckRequested) != 0;
   acknowledge(index, inbound.psn, flags, asked || inbound.marked, inbound.entropy, inbound.arrived_at, form,
               response, data);
+  acknowledgements_.back().operation = inbound.operation;
   rx.ack_bytes = 0;
   rx.acknowledged = true;
 }

@@ -28,10 +28,21 @@ namespace wharf::uet {
   return (inbound.pds_flags & kAsks) != 0 || rx.owes || inbound.marked;
 }
 
+/// Whether this host asks its sources for smaller windows. Such a window may be less than what is under way
+/// and asks for no answer, and the source would wait for its RTO: each packet is answered then.
+/// [UE 1.0 3.6.15]
+inline bool asks_for_less(const EngineParts& parts) {
+  if (!parts.config.target_flow_control) return false;
+  wire::UetAckCongestion told;
+  parts.cms.tell_backlog(told);
+  return told.receiver_penalty > 0;
+}
+
 [[gnu::always_inline]] inline bool Pds::acknowledges_at_once(PdcReceive& rx, const InboundPacket& inbound,
                                                              bool guaranteed) const {
   // [UE 1.0 3.5.12] ACK generation.
-  if (!guaranteed && !needs_reason(rx, inbound)) return rx.ack_bytes >= parts_.config.ack_trigger_bytes;
+  if (!guaranteed && !needs_reason(rx, inbound))
+    return rx.ack_bytes >= parts_.config.ack_trigger_bytes || asks_for_less(parts_);
   return has_reason_to_acknowledge(rx, inbound, guaranteed);
 }
 

@@ -510,6 +510,34 @@ TEST_F(Pds, Uet_3_5_12_NackOutsideTheOutstandingRangeChangesNothing) {
   EXPECT_EQ(world().counters(0).dropped_nack, 1U);
 }
 
+TEST_F(Pds, Uet_3_5_12_RtoIsShortAgainWhenSomethingNewIsAcknowledged) {
+  UetConfig config;
+  config.rto_init = milliseconds(1);
+  config.max_rto_retries = 5;
+  start(config);
+  std::vector<TimePs> times;  // Of the first packet.
+  bool dark = true;
+  world().lose = [&](const wire::Packet& packet) {
+    if (packet.source.number != 0 || !wire::is_uet_pdc_request(packet.uet.prologue.type)) return dark;
+    const bool first = packet.uet.request.psn == world().sent[0].uet.request.psn;
+    if (first) times.push_back(world().now());
+    return dark || (first && times.size() < 9);
+  };
+  ASSERT_EQ(world().post(world().request(Verb::kWrite, 8)), engine::PostStatus::kOk);
+  world().pass(milliseconds(40));
+  ASSERT_EQ(times.size(), 6U) << "at 0, 1, 3, 7, 15 and 31 ms; the next and last wait would end at 63 ms";
+  // Another packet arrives: the first may be tried anew, with the first RTO, and as often.
+  dark = false;
+  ASSERT_EQ(world().post(world().request(Verb::kWrite, 8)), engine::PostStatus::kOk);
+  world().run();
+  ASSERT_EQ(times.size(), 9U);
+  EXPECT_LT(times[6], milliseconds(40) + microseconds(1100));
+  EXPECT_EQ(times[7] - times[6], milliseconds(2)) << "nothing was acknowledged meanwhile";
+  EXPECT_EQ(times[8] - times[7], milliseconds(4));
+  EXPECT_EQ(world().completions(0).size(), 2U);
+  for (const verbs::Completion& each : world().completions(0)) EXPECT_TRUE(each.ok());
+}
+
 TEST_F(Pds, Uet_3_5_12_RtoDoublesAndEndsInAnError) {
   UetConfig config;
   config.rto_init = microseconds(100);

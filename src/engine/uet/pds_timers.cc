@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timers of PDCs: retransmission with back-off, delayed repetition after a NACK, tail probes, clears,
 // idle and close. One deadline per PDC, set early rather than moved with every packet. [UE 1.0 3.5]
+#include <algorithm>
+
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/pds_next.h"
 
@@ -33,8 +35,8 @@ TimePs Pds::entry_deadline(const Pdc& record, const SendEntry& entry) const {
 
 TimePs Pds::entry_deadline(const SendEntry& entry, TimePs first) const {
   if (entry.state == EntryState::kWaiting) return entry.sent_at + parts_.config.nack_retransmit_time;
-  if (adaptive_.floor > kTimeZero) return entry.sent_at + adaptive_rto(first, entry.timeouts);
-  return entry.sent_at + rto(entry.timeouts);
+  if (adaptive_.floor > kTimeZero) return entry.sent_at + adaptive_rto(first, entry.back_off);
+  return entry.sent_at + rto(entry.back_off);
 }
 
 UetPsn Pds::ordered_speaker(const PdcSend& tx) const {
@@ -186,6 +188,8 @@ void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
     return;
   }
   if (entry.timeouts < 255) ++entry.timeouts;
+  if (entry.back_off < 255) ++entry.back_off;
+  record.backed_off = true;
   if (adaptive_.floor > kTimeZero && entry.state != EntryState::kReceived) back_off(now, record, entry);
   if (entry.state == EntryState::kReceived) {
     // [UE 1.0 3.5.12] The peer has it: ask for its answer instead of sending it again.
@@ -211,6 +215,29 @@ void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
   } else {
     queue_resend(now, index, psn, congestion::LossCause::kTimeout, kNever);
   }
+}
+
+void Pds::end_back_off(TimePs now, std::uint32_t index) {
+  // [UE 1.0 3.5, RTO_Init_Time] RTO(n) = RTO_Init_Time * 2^n; what ends the count is not said. Choice: as TCP
+  // [RFC 6298 5.3, 5.7], whatever is acknowledged for the first time.
+  Pdc& record = *pdcs_[index];
+  PdcSend& tx = record.tx;
+  record.backed_off = false;
+  for (UetPsn psn = tx.una; psn != tx.next; ++psn) {
+    SendEntry& entry = tx.at(psn);
+    if (entry.back_off == 0) continue;
+    entry.back_off = 0;
+    // CACK, and with it the window, waits for what the peer does not have: the window ends tries without end.
+    // Nothing waits for an answer that the peer does not give.
+    if (entry.state != EntryState::kReceived) entry.timeouts = 0;
+    const bool runs = entry.state == EntryState::kSent || entry.state == EntryState::kReceived;
+    if (!runs || entry_deadline(record, entry) > now) continue;
+    // The short RTO would be over: it begins now. Its last copy is no sample any more.
+    entry.sent_at = now;
+    entry.sends = std::max<std::uint8_t>(entry.sends, 3);
+  }
+  const TimePs at = pdc_deadline(record);
+  if (at != kNever) arm(index, max(at, now + TimePs{1}));
 }
 
 void Pds::expire_window(TimePs now, std::uint32_t index) {

@@ -149,7 +149,7 @@ UetPsn Pds::take_repetition(Pdc& record, CongestionContext& context, std::uint32
   entry.sent_at = now;
   ++tx.in_flight;
   recent_sender_ = &record;
-  arm(index, now + (entry.timeouts == 0 ? earliest_rto_ : later_rto(entry.timeouts)));
+  arm(index, now + (entry.back_off == 0 ? earliest_rto_ : later_rto(entry.back_off)));
   congestion::Departure departure;
   departure.window_bytes = bytes;
   departure.wire_bytes = bytes;
@@ -356,6 +356,7 @@ bool Pds::transmit_control(TimePs now, Ring<ControlJob>& jobs, wire::Packet& out
       out.uet.prologue.flags = job.flags;
       ++parts_.counters.control_packets_sent;
     }
+    out.operation = job.operation;
     finish(out, traffic_class, job.peer, job.entropy, wire::uet_header_bytes(out.uet));
     // The reference that the job held goes with the packet.
     jobs.pop_front();
@@ -411,6 +412,7 @@ void Pds::build_ack_congestion(TimePs now, const ControlJob& job, wire::Packet& 
   } else {
     cc.type = wire::UetCcType::kNscc;
     cc.byte_units = wire::uet_byte_units(rx.bytes);
+    parts_.cms.tell_backlog(cc);
   }
   cc.out_of_order = static_cast<std::uint16_t>(std::min<std::uint32_t>(rx.ahead, 0xffff));
   const std::int64_t held =

@@ -230,6 +230,8 @@ TimePs UetEngine::deadline() const {
 const UetCounters& UetEngine::counters() const { return parts_->counters; }
 const UetConfig& UetEngine::config() const { return parts_->config; }
 
+void UetEngine::note_backlog(std::uint64_t bytes) { parts_->cms.note_backlog(bytes); }
+
 void UetEngine::describe_waiting(std::vector<std::string>& out) const {
   parts_->initiator.describe_waiting(out);
   parts_->pds.describe_waiting(out);

@@ -106,6 +106,9 @@ class UetEngine {
   void receive(TimePs now, std::uint32_t port, const wire::Packet& packet);
   /// Answers one next_access(), in any order. An id that is not pending is ignored.
   void access_done(TimePs now, engine::AccessId access, const engine::AccessResult& result);
+  /// So many bytes that have arrived wait behind the network interface for the host's memory, which is not
+  /// the engine's doing: for target flow control. Stands until the next call.
+  void note_backlog(std::uint64_t bytes);
   /// Early or repeated calls do nothing.
   void expire(TimePs now);
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <algorithm>
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -115,12 +114,6 @@ RunRequest request_for(const DrawnRun& run, const std::filesystem::path& profile
   return request;
 }
 
-bool tries_without_end(const DrawnRun& run) {
-  return std::any_of(run.keys.begin(), run.keys.end(), [](const DrawnKey& key) {
-    return key.key.ends_with(".max_rto_retries") && key.value == "unlimited";
-  });
-}
-
 Result<Verdict> judge_programs(const DrawnRun& run, const std::filesystem::path& profiles) {
   Verdict verdict;
   RunRequest request = request_for(run, profiles);
@@ -138,12 +131,6 @@ Result<Verdict> judge_programs(const DrawnRun& run, const std::filesystem::path&
     return verdict;
   }
   verdict.operations += first->program_operations;
-  // Tries without end wait twice as long each time: a lossy run may need longer than run.time_limit.
-  if (first->end == RunOutcome::kStalled && tries_without_end(run) && !first->waiting.empty() &&
-      first->waiting.front().starts_with("run.time_limit")) {
-    verdict.refused = "tries without end need longer than run.time_limit";
-    return verdict;
-  }
   judge_report(*first, verdict);
   note_coverage(*scenario, *first, verdict);
   if (!verdict.ok()) return verdict;

@@ -101,7 +101,8 @@ void bind_dcqcn(Binder& binder, SenderEnds& ends) {
   binder.rate("rpg_hai_rate", dcqcn.rpg_hai_rate, "what a hyper step adds");
   binder.rate("rpg_min_rate", dcqcn.rpg_min_rate, "the rate stays above");
   binder.time("min_time_between_cnps", dcqcn.min_time_between_cnps,
-              "of a receiver's notifications to one sender (RoCE, UB)");
+              "of a receiver's notifications to one sender; where acknowledgements tell of marks, of "
+              "marks that count");
 }
 
 void bind_caqm(Binder& binder, SenderEnds& ends) {

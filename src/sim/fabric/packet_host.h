@@ -147,6 +147,12 @@ class PacketHost {
     context_->payloads.release(packet.payload.buffer);
   }
 
+  /// So many bytes that have arrived wait for the host's memory.
+  void note_backlog(std::uint64_t bytes) requires requires(Endpoint& endpoint) {
+    endpoint.engine().note_backlog(bytes);
+  }
+  { endpoint_.engine().note_backlog(bytes); }
+
   /// Whoever watches the endpoint looks at it now.
   void sample(TimePs now) {
     if constexpr (requires { endpoint_.sample(now); }) endpoint_.sample(now);

@@ -11,8 +11,13 @@ void Partition<Host>::deliver(TimePs now, const Port& in, std::uint32_t link, Sl
   const std::uint32_t host = in.far.index();
   advance_host(host, now);
   PacketHead head = heads_[slot];
-  if (state_.config.ingest.limited() && !ingest(now, host, link, head)) [[unlikely]]
-    head.flags = static_cast<std::uint8_t>(head.flags | kHeadTrimmed | kHeadTrimmedLastHop);
+  if (state_.config.ingest.limited()) [[unlikely]] {
+    if (!ingest(now, host, link, head))
+      head.flags = static_cast<std::uint8_t>(head.flags | kHeadTrimmed | kHeadTrimmedLastHop);
+    // Hosts whose protocol can hold its sources back.
+    if constexpr (requires { hosts_[host].note_backlog(0); })
+      hosts_[host].note_backlog(state_.ingest[host].backlog_bytes);
+  }
   hosts_[host].receive(now, in.far_port, bodies_[head.body], head);
   recycle(slot);
   ask_ports(host, now);

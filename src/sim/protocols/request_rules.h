@@ -10,7 +10,4 @@ namespace wharf::sim {
 /// Requests may be ordered one by one, and completions may be reported out of order.
 bool orders_requests(wire::Protocol protocol);
 
-/// Receivers send notifications of marks, as DCQCN has them; else acknowledgements tell of marks.
-bool notifies_of_marks(wire::Protocol protocol);
-
 }  // namespace wharf::sim

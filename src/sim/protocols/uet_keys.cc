@@ -154,6 +154,8 @@ uet::UetConfig derive_ends(const SenderEnds& sender, const UetEnds& ends, const 
   uet.ack_trigger_bytes = ends.ack_trigger;
   uet.sack_base = ends.sack_base;
   uet.infer_loss = ends.sleek;
+  uet.target_flow_control =
+      ends.target_flow_control && ends.has_window() && sender.controller == SenderController::kNscc;
   uet.base_rtt_probe = ends.base_rtt_probe;
   uet.ack_every_syn = ends.ack_every_syn;
   uet.rto_init = network.rto;
@@ -174,6 +176,13 @@ void UetEnds::bind(Binder& binder, const SenderEnds& sender, UetEnds& ends) {
     binder.integer("qa_gate", ends.qa_gate, "NSCC adapts quickly below MaxWnd / 2^qa_gate", 0, 16);
     binder.choice<congestion::NsccRules>("nscc_rules", ends.nscc_rules, kNsccRules,
                                          "whose special cases NSCC follows where the two differ");
+  }
+  {
+    const Binder::Section window(binder, "", nscc && ends.has_window(),
+                                 "only with controller = \"nscc\" and control = \"sender\" or \"both\"");
+    binder.flag("target_flow_control", ends.target_flow_control,
+                "a host that places data more slowly than it arrives makes its sources' windows smaller "
+                "(rcv_cwnd_pend)");
   }
   binder.bytes("ack_trigger", ends.ack_trigger, "bytes received per acknowledgement", 1, 32768);
   binder.choice<uet::SackBase>("sack_base", ends.sack_base, kSackBases,
@@ -370,7 +379,5 @@ void UetProtocol::draw(KeyDraw& draw, const StackTraits&, bool) {
 void UetProtocol::draw_flows(KeyDraw& draw) {
   if (draw.one_in(2)) draw.text("fabric.control", draw.any({"sender", "receiver", "both"}));
 }
-
-bool notifies_of_marks(wire::Protocol protocol) { return protocol != wire::Protocol::kUet; }
 
 }  // namespace wharf::sim

@@ -47,6 +47,7 @@ struct UetEnds {
   bool base_rtt_probe = true;
   bool ack_every_syn = true;
   bool base_rtt_from_nacks = true;
+  bool target_flow_control = false;
   OversubscribedControl oversubscribed_control = OversubscribedControl::kAuto;
   double oversubscribed_increase = 0.01;
   double oversubscribed_decrease = 0.5;
@@ -55,6 +56,11 @@ struct UetEnds {
   /// Whether receivers hand out credit.
   bool has_credit() const {
     return control == uet::CongestionControl::kReceiver || control == uet::CongestionControl::kBoth;
+  }
+
+  /// Whether a controller's window limits senders.
+  bool has_window() const {
+    return control == uet::CongestionControl::kSender || control == uet::CongestionControl::kBoth;
   }
 
   /// Lists the keys into the binder's section.

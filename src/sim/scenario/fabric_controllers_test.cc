@@ -131,7 +131,7 @@ TEST(FabricControllers, DcqcnHalvesItsRateAtTheFirstNotification) {
 }
 
 TEST(FabricControllers, DcqcnRecoversHalfOfTheCutPerTimer) {
-  for (const std::string protocol : {"ub", "roce"}) {
+  for (const std::string protocol : {"ub", "roce", "uet"}) {
     Incast incast(1, {"fabric.protocol=" + protocol, "fabric.controller=dcqcn",
                       "fabric.dcqcn.min_time_between_cnps=100ms"});  // One notification.
     incast.mark_everything();

@@ -65,6 +65,21 @@ TEST(FabricCut, WhatSlowHostsRefuseIsInTheSummary) {
   EXPECT_EQ(run(incast({})).summary["hosts_did"]["refused"], 0);
 }
 
+/// What a slow host cannot take it refuses; with target flow control its sources learn of it before.
+TEST(FabricCut, ATargetThatIsBehindHoldsItsSourcesBack) {
+  const auto slow = [](const char* key) {
+    return run({"traffic.collective=incast", "topology.from=fat_tree:16", "traffic.ranks=9",
+                "traffic.size=8MiB", "fabric.pcie_rate=0.5", key});
+  };
+  const Ended without = slow("fabric.target_flow_control=false");
+  const Ended with = slow("fabric.target_flow_control=true");
+  EXPECT_GT(without.summary["hosts_did"]["refused"].get<std::uint64_t>(), 1000U);
+  EXPECT_EQ(with.summary["hosts_did"]["refused"], 0);
+  EXPECT_LT(with.summary["packets"]["retransmitted"].get<std::uint64_t>(), 500U) << "trims of the network";
+  // 50 Gb/s less the headers.
+  EXPECT_GT(with.summary["goodput_gbps"].get<double>(), 47);
+}
+
 /// A small probe finds a round trip that lacks the time of a full packet: the window must still hold one on
 /// the link and one on its way.
 TEST(FabricCut, NsccFillsAShortPath) {

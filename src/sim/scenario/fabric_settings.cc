@@ -11,7 +11,6 @@
 #include "sim/config/profile.h"
 #include "sim/fabric/topology_named.h"
 #include "sim/scenario/fabric_summary.h"
-#include "sim/scenario/idle_keys.h"
 #include "sim/scenario/input_file.h"
 #include "sim/scenario/scenario_kind.h"
 
@@ -329,7 +328,6 @@ Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& so
     WHARF_TRY(check_paths(loaded.expectations, fabric_summary_paths(loaded.settings)));
   loaded.no_influence = *std::move(replaced);
   for (std::string& line : binder.without_influence()) loaded.no_influence.push_back(std::move(line));
-  remark_idle_dcqcn(document, "fabric.dcqcn", loaded.settings.protocol, loaded.no_influence);
   loaded.effective = effective_text(document, loaded.settings.profile);
   loaded.identity = identity_of(document);
   return loaded;

@@ -156,15 +156,6 @@ void remark_idle_keys(const ConfigDocument& document, const ScenarioConfig& conf
   for (const ProgramSettings& program : config.programs)
     remark_idle_program(document, "program." + program.name, program.workload, config, remarks);
   if (config.world.given) remark_idle_links(document, config.world.fabric.topology, remarks);
-  remark_idle_dcqcn(document, fmt::format("model.{}.dcqcn", wire::key_of(config.protocol())),
-                    config.protocol(), remarks);
-}
-
-void remark_idle_dcqcn(const ConfigDocument& document, std::string_view section, wire::Protocol protocol,
-                       std::vector<std::string>& remarks) {
-  if (notifies_of_marks(protocol)) return;
-  remark_idle(document, fmt::format("{}.min_time_between_cnps", section),
-              "acknowledgements tell of marks, and no notifications do", remarks);
 }
 
 }  // namespace wharf::sim

@@ -19,8 +19,4 @@ struct ScenarioConfig;
 void remark_idle_keys(const ConfigDocument& document, const ScenarioConfig& config,
                       std::vector<std::string>& remarks);
 
-/// The same for DCQCN's keys in `section`, of hosts that speak `protocol`.
-void remark_idle_dcqcn(const ConfigDocument& document, std::string_view section, wire::Protocol protocol,
-                       std::vector<std::string>& remarks);
-
 }  // namespace wharf::sim

@@ -163,27 +163,5 @@ TEST(IdleKeys, ProgramsBesideTheFirstAreNamedByTheirName) {
   EXPECT_EQ(remark_on("arrivals_per_second", keys), "");
 }
 
-// Where acknowledgements tell of marks, nobody sends the notifications whose distance this is.
-TEST(IdleKeys, UltraEthernetHasNoNotifications) {
-  const std::string needs = "acknowledgements tell of marks, and no notifications do";
-  const std::string key = "min_time_between_cnps";
-  EXPECT_EQ(
-      remark_on(key, {"model.stack=uet", "model.uet.controller=dcqcn", "model.uet.dcqcn." + key + "=1us"},
-                "model.uet.dcqcn"),
-      needs);
-  EXPECT_EQ(remark_on(key, {"model.stack=uet", "model.uet.dcqcn." + key + "=1us"}, "model.uet.dcqcn"),
-            "only with controller = \"dcqcn\"");
-  for (const std::string protocol : {"uet", "ub", "roce"}) {
-    const auto loaded = load_fabric_settings(
-        {"",
-         {"fabric.protocol=" + protocol, "fabric.controller=dcqcn", "fabric.dcqcn." + key + "=1us"},
-         "profiles"});
-    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
-    std::vector<std::string> remarks;
-    if (protocol == "uet") remarks = {"fabric.dcqcn." + key + " (--set) had no influence: " + needs};
-    EXPECT_EQ(loaded->no_influence, remarks) << protocol;
-  }
-}
-
 }  // namespace
 }  // namespace wharf::sim
