@@ -195,7 +195,7 @@ TEST(RoceQueueLife, Ibta_10_3_1_5_DrainingEndsWhatWasBegunAndKeepsTheRest) {
   bool deaf = true;
   world.lose = [&](const wire::Packet&) { return deaf; };
   world.fill(0, 0, 3000, 3);
-  ASSERT_EQ(world.pair.post(0, 0, world.request(Verb::kWrite, 0, 8192, 2000)), PostStatus::kOk);
+  ASSERT_EQ(world.pair.post(0, 0, world.request(Verb::kWrite, 0, 8192, 1100)), PostStatus::kOk);
   ASSERT_EQ(world.pair.post(0, 0, world.request(Verb::kWrite, 2000, 16384, 100)), PostStatus::kOk);
   ASSERT_TRUE(engine_of(world).suspend_queue(world.pair.now(), 0).ok());
   world.pair.drain(0);
