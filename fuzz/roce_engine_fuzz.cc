@@ -30,6 +30,7 @@ constexpr std::uint64_t kLocal = 0x100000;
 constexpr std::uint64_t kLocalBytes = 0x10000;
 constexpr std::uint32_t kQueues = 3;
 constexpr std::uint32_t kMtu = 256;
+constexpr std::uint32_t kQueueKey = 0x1234;
 
 void require(bool condition) {
   if (!condition) std::abort();
@@ -50,7 +51,8 @@ struct Queue {
 
 class World {
  public:
-  /// `ending`, the last byte of the input, chooses congestion control: 0xe0 to 0xef.
+  /// `ending`, the last byte of the input, chooses congestion control, 0xe0 to 0xef, or the services of the
+  /// queue pairs, 0xd1 to 0xdf.
   World(InputBytes& script, std::uint32_t ending) : script_(script) {
     const std::uint32_t caches = script_.number();
     const std::uint32_t sizes = script_.number();
@@ -79,6 +81,7 @@ class World {
       config.tracer = &tracer_;
     }
     if (ending / 16 == 14) control_congestion(ending % 16, config);
+    if (ending / 16 == 13) services_ = ending % 16;
     host_.engine =
         std::make_unique<roce::RoceEngine>(roce::RoceEngine::create(config, pool_, arena_).value());
     add_segment(0, verbs::kFullAccess);
@@ -151,6 +154,7 @@ class World {
     drain();
     answer_all();
     require(host_.engine->deadline() == kNever);  // Nobody is left to wait for anything.
+    services_ = 0;
     create(0);
     add_segment(0, verbs::kFullAccess);
     answer_all();
@@ -187,8 +191,18 @@ class World {
     segment.live = true;
   }
 
+  /// The second and the third choose by two bits each.
+  roce::Service service_of(engine::QueueId queue) const {
+    constexpr roce::Service kServices[] = {roce::Service::kReliable, roce::Service::kUnreliable,
+                                           roce::Service::kDatagram, roce::Service::kUnreliable};
+    return queue == 0 ? roce::Service::kReliable : kServices[services_ >> (2 * queue - 2) & 3U];
+  }
+
   void create(engine::QueueId queue) {
     engine::QueueConfig config;
+    config.token = kQueueKey;
+    if (service_of(queue) == roce::Service::kUnreliable) config.service = engine::ServiceMode::kUnreliable;
+    if (service_of(queue) == roce::Service::kDatagram) config.service = engine::ServiceMode::kUnordered;
     config.send_depth = 4;
     config.receive_depth = 8;
     config.receive_ring = queue == 1 ? 0x8000 : 0;
@@ -204,6 +218,8 @@ class World {
     peer.starting_psn = theirs_;
     peer.path_mtu = kMtu;
     peer.responder_resources = 2;
+    peer.service = service_of(queue);
+    peer.queue_key = kQueueKey;
     if (!host_.engine->connect(now_, queue, roce::encode(peer)).ok()) return;
     queues_[queue].theirs = theirs_;
     queues_[queue].ours = ours_;
@@ -221,8 +237,13 @@ class World {
 
   void receive() {
     const std::uint32_t oddity = script_.number();
-    const auto opcode = static_cast<wire::RoceOpcode>(oddity == 255 ? 0x81 : script_.number() % 32);
+    std::uint32_t code = oddity == 255 ? 0x81 : script_.number() % 32;
     const engine::QueueId at = script_.number() % (kQueues + 1);
+    if (services_ != 0 && oddity < 248) {
+      code |= static_cast<std::uint32_t>(service_of(at % kQueues)) << wire::kRoceTransportShift;
+      if (code > 0x60) code = 0x64 | (code & 1U);
+    }
+    const auto opcode = static_cast<wire::RoceOpcode>(code);
     Queue& queue = queues_[at % kQueues];
     const bool answers =
         opcode >= wire::RoceOpcode::kRcReadResponseFirst && opcode <= wire::RoceOpcode::kRcAtomicAcknowledge;
@@ -250,18 +271,18 @@ class World {
       roce.reth.address = segment.base + place % 4400 - (place >= 0xff00 ? 4500U : 0U);
       roce.reth.remote_key = key;
       // A WRITE announces as much as it carries, or some packets of it.
-      const bool only =
-          opcode == wire::RoceOpcode::kRcWriteOnly || opcode == wire::RoceOpcode::kRcWriteOnlyImmediate;
+      const bool only = (code & 0x1fU) == 0x0a || (code & 0x1fU) == 0x0b;
       roce.reth.length = only && shape < 200 ? length : length + kMtu * (shape % 8);
     }
     if ((headers & wire::kRoceAtomicEth) != 0) {
       roce.atomic = {segment.base + script_.number() * (shape < 200 ? 8U : 17U), 1, 0, key};
     }
     if (answers) {
-      const std::uint32_t code = script_.number();
-      roce.ack.aeth.syndrome = static_cast<std::uint8_t>(code % 4 == 0 ? wire::kAckUnlimited : code);
+      const std::uint32_t syndrome = script_.number();
+      roce.ack.aeth.syndrome = static_cast<std::uint8_t>(syndrome % 4 == 0 ? wire::kAckUnlimited : syndrome);
       roce.ack.aeth.msn = script_.number();
     }
+    if ((headers & wire::kRoceDeth) != 0) roce.deth = {shape == 254 ? key : kQueueKey, at};
     roce.invalidate_key = key;
     if ((headers & wire::kRocePayload) != 0 && length > 0) {
       const wire::BufferId buffer = pool_.acquire(length);
@@ -305,6 +326,7 @@ class World {
       request.local[0] = local_piece(request.length);
     }
     request.remote = {0x10000, {17, 0}};
+    request.peer = 0;
     request.fence = (flags & 2U) != 0;
     request.signaled = (flags & 4U) == 0;
     request.operation = {++operations_};
@@ -358,9 +380,26 @@ class World {
           if (!queues_[queue].exists) return create(queue);
         }
         break;
-      default:
+      case 6:
         connect(at);
+        break;
+      default:
+        stand_still(at);
     }
+  }
+
+  void stand_still(engine::QueueId at) {
+    roce::RoceEngine& engine = *host_.engine;
+    const std::uint32_t what = script_.number();
+    roce::QueueChanges changes;
+    if ((what & 4U) != 0) changes.retry_count = static_cast<std::uint8_t>(what / 8 % 8);
+    if ((what & 8U) != 0) changes.ack_timeout = static_cast<std::uint8_t>(1 + what / 16 % 4);
+    if ((what & 16U) != 0) changes.max_read_atomic = static_cast<std::uint8_t>(1 + what / 32);
+    if ((what & 32U) != 0) changes.min_rnr_timer = static_cast<std::uint8_t>(what / 8);
+    if (what % 4 == 0) static_cast<void>(engine.suspend_queue(now_, at));
+    if (what % 4 == 1) static_cast<void>(engine.resume_queue(now_, at));
+    if (what % 4 == 2) static_cast<void>(engine.change_queue(now_, at, changes));
+    if (what % 4 == 3) static_cast<void>(engine.disconnect(now_, at, what / 4 % 4));
   }
 
   /// A release: seen after the one before it, in whatever order the two are answered.
@@ -440,6 +479,8 @@ class World {
                         bth.opcode <= wire::RoceOpcode::kRcAtomicAcknowledge;
     const bool notification = bth.opcode == wire::RoceOpcode::kCnp;
     if (notification) require(marks_ && bth.psn == 0 && packet.payload.length == 0);
+    // Nobody acknowledges what is unreliable.
+    if (bth.opcode >= wire::RoceOpcode::kUcSendFirst && !notification) require(!bth.acknowledge_request);
     Queue& queue = queues_[(bth.destination_queue_pair - roce::kFirstQueueNumber) % kQueues];
     if (!answer && !notification) queue.ours = wire::psn_add(bth.psn, 1);
     pool_.release(packet.payload.buffer);
@@ -457,6 +498,7 @@ class World {
   Arena arena_;
   FuzzedHost<roce::RoceEngine> host_;
   std::uint32_t options_ = 0;
+  std::uint32_t services_ = 0;
   bool marks_ = false;  ///< Switches mark, and CNPs are sent.
   wire::Psn ours_ = 0;
   wire::Psn theirs_ = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/queues.h"
 #include "verbs/verb.h"
 
 namespace wharf::engine {
@@ -37,6 +38,10 @@ struct Capabilities {
   std::uint32_t max_scatter_entries = 0;
   std::uint32_t max_inline_bytes = 0;
 
+  // --- Queues.
+  std::uint8_t services = 1;  ///< Bit n: the ServiceMode of number n. The verbs below are those of kDefault.
+  bool suspends = false;  ///< suspend_queue() and resume_queue(), which the engine has beside the contract.
+
   // --- Objects.
   std::uint32_t max_queues = 0;
   std::uint32_t max_queue_depth = 0;
@@ -50,6 +55,9 @@ struct Capabilities {
   /// By verb: bit n says that operands of 2^n bytes are taken (atomics), or bit 0 that the verb is (others).
   std::array<std::uint8_t, verbs::kVerbCount> widths{};
 
+  constexpr bool serves(ServiceMode mode) const {
+    return (services >> static_cast<unsigned>(mode) & 1U) != 0;
+  }
   constexpr bool supports(verbs::Verb verb) const { return widths[static_cast<std::size_t>(verb)] != 0; }
   constexpr bool supports(verbs::Verb verb, std::uint32_t width) const {
     for (std::uint32_t n = 0; n < 8; ++n) {

@@ -27,6 +27,7 @@ constexpr std::array kTransitions{
     Transition{QueueState::kSuspended, QueueEvent::kResume, QueueState::kReady},
     Transition{QueueState::kSuspended, QueueEvent::kFault, QueueState::kError},
     Transition{QueueState::kSuspended, QueueEvent::kFail, QueueState::kError},
+    Transition{QueueState::kSuspended, QueueEvent::kDisconnect, QueueState::kIdle},
     Transition{QueueState::kSuspended, QueueEvent::kDestroy, QueueState::kGone},
     Transition{QueueState::kReady, QueueEvent::kDestroy, QueueState::kGone},
     Transition{QueueState::kError, QueueEvent::kDisconnect, QueueState::kIdle},
@@ -38,8 +39,6 @@ constexpr std::array kTransitions{
 }  // namespace
 
 std::optional<QueueState> next_state(QueueState state, QueueEvent event, bool one_peer) {
-  // Queues of one peer are never suspended.
-  if (one_peer && (state == QueueState::kSuspended || event == QueueEvent::kSuspend)) return std::nullopt;
   if (!one_peer) {
     if (state == QueueState::kIdle || event == QueueEvent::kConnect || event == QueueEvent::kDisconnect) {
       return std::nullopt;
@@ -72,6 +71,8 @@ std::string_view name(ServiceMode mode) {
       return "rol";
     case ServiceMode::kUnordered:
       return "uno";
+    case ServiceMode::kUnreliable:
+      return "uc";
   }
   WHARF_UNREACHABLE();
 }

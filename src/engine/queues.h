@@ -81,17 +81,20 @@ struct GroupConfig {
   std::uint32_t token = 0;  ///< UB: the secret that must accompany Sends to it; 0: none.
 };
 
-/// Who keeps the order of a queue's requests and how they are answered. [UB-Base 2.0.1 7.4; URMA order types]
+/// Who keeps the order of a queue's requests and how they are answered. [UB-Base 2.0.1 7.4; URMA order types;
+/// IBTA vol 1 9.8] Capabilities::serves() says which of them an engine has.
 enum class ServiceMode : std::uint8_t {
-  kDefault,  ///< What the protocol or its configuration takes; the only one of RoCE and Ultra Ethernet.
+  kDefault,             ///< What the protocol or its configuration takes; the only one of Ultra Ethernet.
   kOrderedByInitiator,  ///< ROI: the initiator holds strong requests back.
   kOrderedByTarget,     ///< ROT: the target holds them back. One peer at a time.
   kOrderedByTransport,  ///< ROL: a channel in order, whose acknowledgements are the answers. One peer at a
                         ///< time.
-  kUnordered,           ///< UNO: one packet each, unreliable, complete when it has left.
+  kUnordered,           ///< UNO, UD: one packet each, unreliable, complete when it has left. Any peer.
+  kUnreliable,  ///< UC: as it was posted or not at all, complete when it has left. One peer at a time.
 };
+inline constexpr int kServiceModeCount = static_cast<int>(ServiceMode::kUnreliable) + 1;
 
-/// "default", "roi", "rot", "rol", "uno".
+/// "default", "roi", "rot", "rol", "uno", "uc".
 std::string_view name(ServiceMode mode);
 
 /// What a fault of the transport (retries exhausted, receiver not ready for too long) means to a queue beside
@@ -112,7 +115,8 @@ struct QueueConfig {
   std::uint64_t completion_ring = 0;
   /// RoCE: the protection domain; requests of its peer use segments of the same domain alone.
   std::uint32_t domain = 0;
-  /// UB: the secret that must accompany Sends, which export_queue() hands to peers; 0: none.
+  /// UB: the secret that must accompany Sends, which export_queue() hands to peers; 0: none. RoCE, datagrams:
+  /// the Q_Key, the same way.
   std::uint32_t token = 0;
   ServiceMode service = ServiceMode::kDefault;
   /// UB: a number from 1 to 31 that peers know beforehand, beside its own; export_queue() names it. 0: none.
@@ -160,8 +164,8 @@ struct Arming {
 enum class QueueState : std::uint8_t {
   kIdle,       ///< It serves one peer and has none: takes receives, refuses requests.
   kReady,      ///< Takes requests and receives.
-  kSuspended,  ///< Finishes what it has begun, keeps the rest, refuses both. Queues that can be suspended
-               ///< alone.
+  kSuspended,  ///< Finishes what it has begun and keeps the rest, until resume_queue(). UB refuses both, RoCE
+               ///< takes both, and keeps requests. Where engines can suspend (Capabilities::suspends).
   kError,      ///< Everything outstanding was flushed; refuses both.
   kGone,       ///< Never made, or destroyed.
 };
@@ -201,7 +205,7 @@ enum class AsyncEventKind : std::uint8_t {
   kCompletionReady,  ///< What arm() asked for has happened; `queue` is the completion queue.
   kReceiveLimit,     ///< Fewer free entries than set_receive_limit() named; `queue` is the receive queue.
   kQueueSuspended,   ///< A fault suspended the queue.
-  kQueueDrained,     ///< A queue with drain marks stands still.
+  kQueueDrained,     ///< A suspended queue stands still: what it had begun has ended. UB: with drain marks.
 };
 
 std::string_view name(AsyncEventKind kind);

@@ -52,6 +52,9 @@ enum class RoceOpcode : std::uint8_t {
   kCnp = 0x81,  ///< Hardware sends 0x81; some software tables list 0x80.
 };
 
+/// Where the transport stands in an opcode: 0 RC, 1 UC, 3 UD.
+inline constexpr unsigned kRoceTransportShift = 5;
+
 /// What follows the BTH. Bits in wire order: FETH, DETH, RETH, AtomicETH, AETH, AtomicAckETH, ImmDt, IETH,
 /// then data.
 enum RoceHeaders : std::uint16_t {

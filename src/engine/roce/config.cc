@@ -6,6 +6,8 @@
 #include <string>
 #include <variant>
 
+#include "base/check.h"
+
 namespace wharf::roce {
 namespace {
 
@@ -73,6 +75,55 @@ Result<void> check(const RoceConfig& config) {
   WHARF_TRY(in_range("deferred_packets", config.deferred_packets, 1, 1U << 20U));
   WHARF_TRY(power_of_two("transmit_ahead", config.transmit_ahead));
   return power_of_two("responses_ahead", config.responses_ahead);
+}
+
+Result<void> check(const QueueChanges& changes) {
+  WHARF_TRY(in_range("min_rnr_timer", changes.min_rnr_timer.value_or(0), 0, 31));
+  WHARF_TRY(in_range("ack_timeout", changes.ack_timeout.value_or(0), 0, 31));
+  WHARF_TRY(in_range("retry_count", changes.retry_count.value_or(0), 0, 7));
+  WHARF_TRY(in_range("rnr_retry", changes.rnr_retry.value_or(0), 0, 7));
+  return in_range("max_read_atomic", changes.max_read_atomic.value_or(1), 1, 128);
+}
+
+const char* name(Service service) {
+  switch (service) {
+    case Service::kReliable:
+      return "rc";
+    case Service::kUnreliable:
+      return "uc";
+    case Service::kDatagram:
+      return "ud";
+  }
+  WHARF_UNREACHABLE();
+}
+
+std::optional<Service> service_of(engine::ServiceMode mode) {
+  switch (mode) {
+    case engine::ServiceMode::kDefault:
+      return Service::kReliable;
+    case engine::ServiceMode::kUnreliable:
+      return Service::kUnreliable;
+    case engine::ServiceMode::kUnordered:
+      return Service::kDatagram;
+    case engine::ServiceMode::kOrderedByInitiator:
+    case engine::ServiceMode::kOrderedByTarget:
+    case engine::ServiceMode::kOrderedByTransport:
+      return std::nullopt;
+  }
+  WHARF_UNREACHABLE();
+}
+
+bool supports(Service service, verbs::Verb verb) {
+  constexpr auto bit = [](verbs::Verb each) { return 1U << static_cast<unsigned>(each); };
+  constexpr std::uint32_t kDatagram = bit(verbs::Verb::kSend) | bit(verbs::Verb::kSendImm);
+  constexpr std::uint32_t kUnreliable = kDatagram | bit(verbs::Verb::kWrite) | bit(verbs::Verb::kWriteImm);
+  constexpr std::uint32_t kReliable = kUnreliable | bit(verbs::Verb::kSendInvalidate) |
+                                      bit(verbs::Verb::kRead) | bit(verbs::Verb::kCompareSwap) |
+                                      bit(verbs::Verb::kFetchAdd);
+  const std::uint32_t taken = service == Service::kReliable     ? kReliable
+                              : service == Service::kUnreliable ? kUnreliable
+                                                                : kDatagram;
+  return (taken >> static_cast<unsigned>(verb) & 1U) != 0;
 }
 
 std::uint32_t credits_of_code(std::uint8_t code) { return kCreditTable[code]; }

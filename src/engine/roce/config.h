@@ -9,8 +9,10 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/congestion/any_controller.h"
+#include "engine/queues.h"
 #include "trace/tracer.h"
 #include "verbs/segment.h"
+#include "verbs/verb.h"
 #include "wire/host_address.h"
 #include "wire/packet.h"
 
@@ -87,12 +89,52 @@ struct RoceConfig {
   trace::Tracer* tracer = nullptr;  ///< May be null. Outlives the engine.
 };
 
+/// Who a queue pair serves, and how. [IBTA vol 1 9.7, 9.8] The numbers are those of the opcodes' transport.
+enum class Service : std::uint8_t {
+  kReliable = 0,    ///< RC, ServiceMode::kDefault.
+  kUnreliable = 1,  ///< UC, ServiceMode::kUnreliable.
+  kDatagram = 3,    ///< UD, ServiceMode::kUnordered.
+};
+
+/// "rc", "uc", "ud".
+const char* name(Service service);
+/// Nothing for modes that the engine has not.
+std::optional<Service> service_of(engine::ServiceMode mode);
+/// Whether requests of the service may be of that kind. [IBTA vol 1 table 38]
+bool supports(Service service, verbs::Verb verb);
+
+/// What the driver has chosen for one queue pair; RoceConfig says what it begins with.
+struct QueueAttributes {
+  verbs::AccessRights rights;
+  std::uint8_t min_rnr_timer = 0;
+  std::uint8_t ack_timeout = 0;
+  std::uint8_t retry_count = 0;
+  std::uint8_t rnr_retry = 0;
+  std::uint32_t queue_key = 0;        ///< Datagrams.
+  std::uint16_t max_read_atomic = 0;  ///< As requester, since the connection was made.
+};
+
+/// Changes of a queue pair's attributes; what is absent stays. Ranges are those of RoceConfig.
+/// [IBTA vol 1 10.3.1, 11.2.4.2]
+struct QueueChanges {
+  // In INIT, RTS, SQD and SQE.
+  std::optional<verbs::AccessRights> rights{};  ///< Not of datagrams.
+  std::optional<std::uint8_t> min_rnr_timer{};  ///< Of reliable service alone, as all below.
+  std::optional<std::uint32_t> queue_key{};     ///< Of datagrams alone.
+  // In SQD, once it is drained.
+  std::optional<std::uint8_t> ack_timeout{};
+  std::optional<std::uint8_t> retry_count{};
+  std::optional<std::uint8_t> rnr_retry{};
+  std::optional<std::uint8_t> max_read_atomic{};  ///< No more than the connection has.
+};
+
 /// Bytes from `context_base` on that evicted records may take: the first half has room for a record of each
 /// queue pair that an engine can have, the second for one of each memory key.
 inline constexpr std::uint64_t kContextRegionBytes = std::uint64_t{1} << 30U;
 
 /// Refuses values outside the ranges above, naming the key.
 Result<void> check(const RoceConfig& config);
+Result<void> check(const QueueChanges& changes);
 
 /// Local ACK timeout of code `n`, 1..31: 4.096 us * 2^n. [IBTA vol 1 9.7.6.1.3]
 constexpr TimePs ack_timeout_duration(std::uint8_t code) {

@@ -6,7 +6,7 @@
 namespace wharf::roce {
 namespace {
 
-constexpr std::array<engine::CounterName<Counters>, 33> kCounters{{
+constexpr std::array<engine::CounterName<Counters>, 38> kCounters{{
     {"packets_sent", &Counters::packets_sent},
     {"packets_received", &Counters::packets_received},
     {"requests_resent", &Counters::requests_resent},
@@ -40,6 +40,11 @@ constexpr std::array<engine::CounterName<Counters>, 33> kCounters{{
     {"events_dropped", &Counters::events_dropped},
     {"completions_dropped", &Counters::completions_dropped},
     {"receive_entries_dropped", &Counters::receive_entries_dropped},
+    {"dropped_service", &Counters::dropped_service},
+    {"dropped_queue_key", &Counters::dropped_queue_key},
+    {"dropped_without_receive", &Counters::dropped_without_receive},
+    {"dropped_refused", &Counters::dropped_refused},
+    {"messages_cut", &Counters::messages_cut},
 }};
 // None is forgotten.
 static_assert(sizeof(Counters) == kCounters.size() * sizeof(std::uint64_t));

@@ -40,6 +40,13 @@ struct Counters {
   std::uint64_t dropped_no_resources = 0;    ///< No slot for the access, the answer or the deferral.
   std::uint64_t dropped_oversized = 0;       ///< More payload than the path MTU, or a trimmed packet.
 
+  std::uint64_t dropped_service = 0;    ///< Of another service than the queue pair's.
+  std::uint64_t dropped_queue_key = 0;  ///< Datagrams with another Q_Key.
+  // Of unreliable service, where nobody is told.
+  std::uint64_t dropped_without_receive = 0;  ///< No receive entry was there.
+  std::uint64_t dropped_refused = 0;          ///< Packets that a reliable connection answers with a NAK.
+  std::uint64_t messages_cut = 0;             ///< Messages that began and did not end.
+
   // Context cache.
   std::uint64_t context_misses = 0;
   std::uint64_t context_evictions = 0;

@@ -11,8 +11,10 @@ namespace wharf::roce {
 namespace {
 
 constexpr std::size_t kBlobBytes = 20;
+constexpr std::size_t kUnreliableBlobBytes = 28;
 constexpr std::uint16_t kMagic = 0x5243;  // "RC"
 constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kUnreliableVersion = 2;
 
 Error refuse(const std::string& found, const std::string& expected) {
   return input_error("a RoCE connection blob has " + found + ", expected " + expected);
@@ -21,25 +23,35 @@ Error refuse(const std::string& found, const std::string& expected) {
 }  // namespace
 
 engine::ExchangeBlob encode(const ExchangeRecord& record) {
-  engine::ExchangeBlob blob(kBlobBytes);
+  const bool reliable = record.service == Service::kReliable;
+  engine::ExchangeBlob blob(reliable ? kBlobBytes : kUnreliableBlobBytes);
   std::byte* at = blob.data();
   store_be16(at, kMagic);
-  store_u8(at + 2, kVersion);
+  store_u8(at + 2, reliable ? kVersion : kUnreliableVersion);
   store_u8(at + 3, record.responder_resources);
   store_be32(at + 4, record.host.number);
   store_be32(at + 8, record.queue_number);
   store_be32(at + 12, record.starting_psn);
   store_be32(at + 16, record.path_mtu);
+  if (reliable) return blob;
+  store_u8(at + 20, static_cast<std::uint8_t>(record.service));
+  store_be32(at + 24, record.queue_key);
   return blob;
 }
 
 Result<ExchangeRecord> decode_exchange(std::span<const std::byte> blob) {
-  if (blob.size() != kBlobBytes) {
-    return refuse(std::to_string(blob.size()) + " bytes", std::to_string(kBlobBytes));
+  const bool reliable = blob.size() == kBlobBytes;
+  if (!reliable && blob.size() != kUnreliableBlobBytes) {
+    return refuse(std::to_string(blob.size()) + " bytes", std::to_string(kBlobBytes) + ", or " +
+                                                              std::to_string(kUnreliableBlobBytes) +
+                                                              " of unreliable service");
   }
+  const std::uint8_t version = reliable ? kVersion : kUnreliableVersion;
   const std::byte* at = blob.data();
   if (load_be16(at) != kMagic) return refuse("another magic number", "0x5243");
-  if (load_u8(at + 2) != kVersion) return refuse("version " + std::to_string(load_u8(at + 2)), "version 1");
+  if (load_u8(at + 2) != version) {
+    return refuse("version " + std::to_string(load_u8(at + 2)), "version " + std::to_string(version));
+  }
   ExchangeRecord record;
   record.responder_resources = load_u8(at + 3);
   record.host.number = load_be32(at + 4);
@@ -55,6 +67,13 @@ Result<ExchangeRecord> decode_exchange(std::span<const std::byte> blob) {
   if (!std::has_single_bit(record.path_mtu) || record.path_mtu < 256 || record.path_mtu > kAccountingMtu) {
     return refuse("path MTU " + std::to_string(record.path_mtu), "a power of two from 256 to 32768");
   }
+  if (reliable) return record;
+  record.service = static_cast<Service>(load_u8(at + 20));
+  if (record.service != Service::kUnreliable && record.service != Service::kDatagram) {
+    return refuse("service " + std::to_string(load_u8(at + 20)), "1 (UC) or 3 (UD)");
+  }
+  if (load_u8(at + 21) != 0 || load_be16(at + 22) != 0) return refuse("reserved bytes", "zero");
+  record.queue_key = load_be32(at + 24);
   return record;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "engine/contract.h"
+#include "engine/roce/config.h"
 #include "wire/host_address.h"
 #include "wire/psn.h"
 
@@ -21,9 +22,12 @@ struct ExchangeRecord {
   wire::Psn starting_psn = 0;            ///< Of the requests that this end will send.
   std::uint32_t path_mtu = 0;            ///< Largest payload this end takes.
   std::uint8_t responder_resources = 0;  ///< READs and atomics that this end can have saved.
+  Service service = Service::kReliable;
+  std::uint32_t queue_key = 0;  ///< Datagrams: what those to this end must carry.
 };
 
-/// Magic "RC" 2, version 1, resources 1, host 4, QPN 4, PSN 4, MTU 4; big-endian.
+/// Magic "RC" 2, version 1, resources 1, host 4, QPN 4, PSN 4, MTU 4; big-endian. Of unreliable service
+/// version 2, and then: service 1 (as in opcodes), zero 3, Q_Key 4.
 engine::ExchangeBlob encode(const ExchangeRecord& record);
 /// Refuses a wrong length, magic or version, and values out of range.
 Result<ExchangeRecord> decode_exchange(std::span<const std::byte> blob);

@@ -11,11 +11,13 @@
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "base/time.h"
 #include "engine/contract.h"
 #include "engine/reliability/round_trip_estimate.h"
 #include "engine/roce/access_port.h"
+#include "engine/roce/config.h"
 #include "engine/roce/lazy_places.h"
 #include "engine/roce/pieces.h"
 #include "engine/roce/position_ring.h"
@@ -77,6 +79,8 @@ struct ResponderContext {
   std::uint32_t resource_limit = 0;    ///< READs and atomics that are saved.
   MessageInProgress message = MessageInProgress::kNone;
   bool nak_sent = false;  ///< The one sequence NAK is out; silent until the expected packet comes.
+  /// UC: data of a message that was cut may still be on its way to the receive entry that the next one takes.
+  bool entry_used = false;
 };
 
 /// What all packets of a connection begin with, ready to be copied: the fields of wire::Packet up to
@@ -108,7 +112,8 @@ struct QueuePairContext {
   std::uint16_t entropy = 0;  ///< UDP source port.
   QueueState state = QueueState::kReset;
   std::uint8_t mtu_shift = 0;
-  std::array<std::uint8_t, 2> alignment{};
+  Service service = Service::kReliable;
+  std::uint8_t alignment = 0;
   RequesterContext requester;
   ResponderContext responder;
   std::uint32_t domain = 0;  ///< Protection domain.
@@ -283,6 +288,13 @@ struct SavedResource {
 
 // --- The queue pair ---
 
+/// Where datagrams to one peer go: an address handle. [IBTA vol 1 11.2.2]
+struct AddressHandle {
+  std::uint32_t host = wire::kNoHost.number;  ///< kNoHost: unused.
+  std::uint32_t queue_number = 0;
+  std::uint32_t queue_key = 0;  ///< Of requests to it.
+};
+
 /// Where the context record of a queue pair is, and what waits for it. Used only when the context cache is
 /// finite.
 struct ContextState {
@@ -328,8 +340,14 @@ struct QueuePair {
   QueueState driver_state = QueueState::kReset;  ///< The state that the program asked for or was told of.
   engine::QueueConfig config;
   std::uint32_t peer_host = 0xffff'ffff;  ///< Whom it was connected to; nobody in INIT.
-  bool own_receive_queue = false;         ///< config.receive_queue was made for its receive ring of bytes.
-  bool ending = false;                    ///< It is being destroyed.
+  Service service = Service::kReliable;
+  QueueAttributes attributes;
+  std::vector<AddressHandle> handles;  ///< Datagrams: by PeerId.
+  std::uint16_t read_limit = 0;        ///< max_rd_atomic that both ends agreed on.
+  bool has_changes = false;            ///< Of attributes, which the context does not show yet.
+  bool drained = false;                ///< In SQD, and stands still.
+  bool own_receive_queue = false;      ///< config.receive_queue was made for its receive ring of bytes.
+  bool ending = false;                 ///< It is being destroyed.
   bool plain = false;  ///< Its queues are its own, hold objects, and receive entries need no fetch.
   std::uint8_t fetches_in_flight = 0;  ///< Of work requests.
   Psn starting_psn = 0;                ///< Exported for the next connection.

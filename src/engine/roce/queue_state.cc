@@ -20,9 +20,18 @@ constexpr std::array kTransitions{
     Transition{QueueState::kReadyToReceive, QueueEvent::kPeerPrepared, QueueState::kReadyToSend},
     Transition{QueueState::kReadyToReceive, QueueEvent::kFail, QueueState::kError},
     Transition{QueueState::kReadyToReceive, QueueEvent::kReset, QueueState::kReset},
+    Transition{QueueState::kReadyToSend, QueueEvent::kSuspend, QueueState::kDraining},
+    Transition{QueueState::kReadyToSend, QueueEvent::kSendFault, QueueState::kSendError},
     Transition{QueueState::kReadyToSend, QueueEvent::kFail, QueueState::kError},
     Transition{QueueState::kReadyToSend, QueueEvent::kReset, QueueState::kReset},
     Transition{QueueState::kError, QueueEvent::kReset, QueueState::kReset},
+    Transition{QueueState::kDraining, QueueEvent::kResume, QueueState::kReadyToSend},
+    Transition{QueueState::kDraining, QueueEvent::kSendFault, QueueState::kSendError},
+    Transition{QueueState::kDraining, QueueEvent::kFail, QueueState::kError},
+    Transition{QueueState::kDraining, QueueEvent::kReset, QueueState::kReset},
+    Transition{QueueState::kSendError, QueueEvent::kResume, QueueState::kReadyToSend},
+    Transition{QueueState::kSendError, QueueEvent::kFail, QueueState::kError},
+    Transition{QueueState::kSendError, QueueEvent::kReset, QueueState::kReset},
 };
 
 }  // namespace
@@ -43,6 +52,10 @@ const char* name(QueueState state) {
       return "rts";
     case QueueState::kError:
       return "error";
+    case QueueState::kDraining:
+      return "sqd";
+    case QueueState::kSendError:
+      return "sqe";
   }
   WHARF_UNREACHABLE();
 }
@@ -55,6 +68,12 @@ const char* name(QueueEvent event) {
       return "peer_known";
     case QueueEvent::kPeerPrepared:
       return "peer_prepared";
+    case QueueEvent::kSuspend:
+      return "suspend";
+    case QueueEvent::kResume:
+      return "resume";
+    case QueueEvent::kSendFault:
+      return "send_fault";
     case QueueEvent::kFail:
       return "fail";
     case QueueEvent::kReset:

@@ -28,14 +28,16 @@ std::string matrix() {
   return text;
 }
 
-// Columns: initialize, peer_known, peer_prepared, fail, reset.
+// Columns: initialize, peer_known, peer_prepared, suspend, resume, send_fault, fail, reset.
 TEST(RoceQueueState, Ibta_10_3_1_StateByEventMatrix) {
   EXPECT_EQ(matrix(),
-            "reset: init . . . .\n"
-            "init: . rtr . error reset\n"
-            "rtr: . . rts error reset\n"
-            "rts: . . . error reset\n"
-            "error: . . . . reset\n");
+            "reset: init . . . . . . .\n"
+            "init: . rtr . . . . error reset\n"
+            "rtr: . . rts . . . error reset\n"
+            "rts: . . . sqd . sqe error reset\n"
+            "error: . . . . . . . reset\n"
+            "sqd: . . . . rts sqe error reset\n"
+            "sqe: . . . . rts . error reset\n");
 }
 
 TEST(RoceQueueState, TheDocumentHasItsMatrix) {

@@ -63,6 +63,8 @@ class ReceiveQueue {
 
   /// Takes the next free entry for a message; one is free.
   Position take() { return taken_++; }
+  /// The entry that was taken last serves no message after all.
+  void give_back() { --taken_; }
   const ReceiveEntry& entry(Position position) const { return entries_[position]; }
   /// The oldest entry is completed.
   void pop() { entries_.pop(); }

@@ -615,7 +615,9 @@ TEST(RoceReliability, CountsWhatItDrops) {
   drops([](wire::Packet& packet) { packet.roce.bth.opcode = RoceOpcode{0x15}; },
         &Counters::dropped_unknown_opcode);
   drops([](wire::Packet& packet) { packet.roce.bth.opcode = RoceOpcode::kUdSendOnly; },
-        &Counters::dropped_unknown_opcode);
+        &Counters::dropped_service);
+  drops([](wire::Packet& packet) { packet.roce.bth.opcode = RoceOpcode::kUcWriteOnly; },
+        &Counters::dropped_service);
   drops([](wire::Packet& packet) { packet.roce.bth.version = 1; }, &Counters::dropped_version);
   drops([](wire::Packet& packet) { packet.roce.bth.destination_queue_pair = 0; },
         &Counters::dropped_unknown_queue);

@@ -134,8 +134,11 @@ bool Requester::post_behind_others(QueuePair& pair, const verbs::WorkRequest& re
 // --- Posting ---
 
 // What a request says of itself, whoever brings it.
-[[gnu::always_inline]] inline PostStatus Requester::check_verb(const verbs::WorkRequest& request) {
-  if (!supports(request.verb)) return PostStatus::kUnsupported;
+[[gnu::always_inline]] inline PostStatus Requester::check_verb(const QueuePair& pair,
+                                                               const verbs::WorkRequest& request) {
+  if (!is_offered(request.verb)) return PostStatus::kUnsupported;
+  if (pair.service != Service::kReliable && !roce::supports(pair.service, request.verb)) [[unlikely]]
+    return PostStatus::kUnsupported;
   if (request.tagged || request.delivery != verbs::Delivery::kDefault ||
       request.atomic_function != verbs::AtomicFunction::kOfVerb) {
     return PostStatus::kUnsupported;
@@ -143,7 +146,12 @@ bool Requester::post_behind_others(QueuePair& pair, const verbs::WorkRequest& re
   return verbs::is_atomic(request.verb) && request.width != 8 ? PostStatus::kUnsupported : PostStatus::kOk;
 }
 
-[[gnu::always_inline]] inline PostStatus Requester::check_form(const verbs::WorkRequest& request) const {
+[[gnu::always_inline]] inline PostStatus Requester::check_form(const QueuePair& pair,
+                                                               const verbs::WorkRequest& request) const {
+  // [IBTA vol 1 9.8.3: a datagram is one packet]
+  if (pair.service == Service::kDatagram &&
+      (request.length > core_.config.path_mtu || find_handle(pair, request.peer) == nullptr)) [[unlikely]]
+    return PostStatus::kBadRequest;
   if (request.local_count > verbs::kMaxScatterEntries) return PostStatus::kBadRequest;
   const bool is_inline = request.inline_data.kind != wire::PayloadKind::kNone;
   if (verbs::is_atomic(request.verb)) {
@@ -160,10 +168,10 @@ bool Requester::post_behind_others(QueuePair& pair, const verbs::WorkRequest& re
 }
 
 PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& request) const {
-  const PostStatus verb = check_verb(request);
+  const PostStatus verb = check_verb(pair, request);
   if (verb != PostStatus::kOk) return verb;
-  if (pair.driver_state != QueueState::kReadyToSend) return PostStatus::kBadQueue;
-  const PostStatus form = check_form(request);
+  if (!rules_of(pair.driver_state).takes_requests) return PostStatus::kBadQueue;
+  const PostStatus form = check_form(pair, request);
   if (form != PostStatus::kOk) return form;
   if (pair.config.entries != engine::EntryFormat::kObjects) return PostStatus::kUnsupported;
   // A slot is free again when the program has taken the completion.
@@ -196,13 +204,15 @@ PostStatus Requester::check(const QueuePair& pair, const verbs::WorkRequest& req
   entry.signaled = request.signaled;
   entry.fence = request.fence;
   entry.solicited = request.solicited && verbs::consumes_receive_entry(request.verb);
+  if (pair.service == Service::kDatagram) [[unlikely]]
+    aim(pair, request, entry);
   if (request.inline_data.kind != wire::PayloadKind::kNone) {
     entry.form = SendForm::kInline;
     std::construct_at(&entry.inline_data, request.inline_data);
     core_.pool->retain(request.inline_data.buffer);
   } else {
     const bool is_plain = verbs::carries_payload(request.verb) && !request.fence && request.length > 0 &&
-                          request.local[0].length == request.length;
+                          request.local[0].length == request.length && pair.service == Service::kReliable;
     entry.form = is_plain ? SendForm::kPlain : SendForm::kPieces;
     entry.local.set(request.local, request.local_count);
   }
@@ -221,7 +231,7 @@ PostStatus Requester::post(QueuePair& pair, const verbs::WorkRequest& request,
 
 PostStatus Requester::announce(QueuePair& pair, std::uint32_t count) {
   if (pair.config.entries != engine::EntryFormat::kBytes) return PostStatus::kUnsupported;
-  if (pair.driver_state != QueueState::kReadyToSend) return PostStatus::kBadQueue;
+  if (!rules_of(pair.driver_state).takes_requests) return PostStatus::kBadQueue;
   if (count > pair.config.send_depth - pair.send.size() - pair.send_completions.size()) {
     return PostStatus::kQueueFull;
   }
@@ -239,7 +249,10 @@ void Requester::read_entry(QueuePair& pair, const wire::Payload& bytes, SendEntr
   entry.status = CompletionStatus::kLocalOperation;
   if (!work.read(bytes)) return;
   entry.id = work.request().id;
-  if (check_verb(work.request()) != PostStatus::kOk || check_form(work.request()) != PostStatus::kOk) return;
+  if (check_verb(pair, work.request()) != PostStatus::kOk ||
+      check_form(pair, work.request()) != PostStatus::kOk) {
+    return;
+  }
   const wire::BufferId buffer = work.keep_inline(*core_.pool);
   store(pair, work.request(), entry);
   core_.pool->release(buffer);  // The entry has a reference of its own.
@@ -348,7 +361,10 @@ void Requester::assign_psns(QueuePair& pair, SendEntry& entry) {
 void Requester::prepare(TimePs now, QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   if (requester.rnr_until != kNever) return;
+  const bool begins = pair.context.state == QueueState::kReadyToSend;  // Else SQD: nothing more is begun.
   while (requester.sending != pair.send.tail()) {
+    if (requester.sending == requester.assigned && !begins) [[unlikely]]
+      break;
     SendEntry& entry = pair.send[requester.sending];
     if (!entry.fetched || pair.transmit.full()) break;
     if (is_single(pair, entry) && is_preparing(pair) && has_room(pair)) {
@@ -400,7 +416,9 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
   packet.failed = false;
   packet.whole = false;
   const bool answered = expects_answer(entry.verb);
-  packet.opcode = opcode_of(entry.verb, answered ? 0 : requester.packet, entry.packets);
+  packet.opcode = static_cast<RoceOpcode>(
+      static_cast<unsigned>(opcode_of(entry.verb, answered ? 0 : requester.packet, entry.packets)) |
+      static_cast<unsigned>(pair.context.service) << wire::kRoceTransportShift);
   if (answered) {
     // A READ that is asked for again asks for the part that is missing.
     packet.psn_count = entry.packets - requester.packet;
@@ -412,6 +430,7 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
     packet.acknowledge = requester.packet == entry.packets || (requester.packet & ack_mask_) == 0 ||
                          outstanding >= static_cast<std::int32_t>(core_.config.window_packets) ||
                          requester.limited_outstanding;
+    packet.acknowledge &= pair.context.service == Service::kReliable;  // [IBTA vol 1 9.8.2, 9.8.3: zero]
     const std::uint32_t offset = packet.packet << pair.context.mtu_shift;
     const std::uint32_t length = std::min(pair.context.path_mtu, entry.length - offset);
     if (length > 0) fetch_payload(pair, entry, packet, at, offset, length);
@@ -508,21 +527,32 @@ void Requester::discard_prepared(QueuePair& pair) {
 
 // --- Transmission ---
 
+bool Requester::give_up_front(QueuePair& pair) {
+  if (pair.transmit.empty() || !pair.transmit.front().failed || pair.transmit.front().pending > 0)
+    return false;
+  RequesterContext& requester = pair.context.requester;
+  const TransmitEntry& packet = pair.transmit.front();
+  pair.send[packet.work].status = CompletionStatus::kLocalAccess;
+  requester.sending = packet.work;
+  requester.packet = packet.packet;
+  requester.next = packet.psn;
+  discard_prepared(pair);
+  core_.kick(pair);
+  return true;
+}
+
 bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
   RequesterContext& requester = pair.context.requester;
   TransmitEntry& packet = pair.transmit.front();
-  SendEntry& entry = pair.send[packet.work];
-  if (packet.failed) {
-    entry.status = CompletionStatus::kLocalAccess;
-    requester.sending = packet.work;
-    requester.packet = packet.packet;
-    requester.next = packet.psn;
-    discard_prepared(pair);
-    core_.kick(pair);
-    return false;
-  }
+  if (packet.failed && give_up_front(pair)) return false;
+  const SendEntry& entry = pair.send[packet.work];
   fill_packet(pair, entry, packet, out);
   requester.sent = wire::psn_add(packet.psn, packet.psn_count);
+  if (pair.context.service != Service::kReliable) [[unlikely]] {
+    if (pair.context.service == Service::kDatagram) address_datagram(pair, entry, out);
+    note_left(pair, packet);
+    return true;
+  }
   const Psn psn = packet.psn;
   const bool again = wire::psn_before(psn, requester.highest_sent);
   if (again) {

@@ -73,7 +73,7 @@ class Requester {
 
   /// Prepares as many packets as window, fences, credits and slots allow.
   void advance(TimePs now, QueuePair& pair) {
-    if (pair.context.state != QueueState::kReadyToSend) return;
+    if (pair.context.state != QueueState::kReadyToSend) return advance_draining(now, pair);
     if (pair.fetch_issued != pair.send.tail()) fetch_work(pair);
     if (pair.context.requester.sending != pair.send.tail() && !pair.transmit.full() &&
         !waits_for_answers(pair)) {
@@ -142,6 +142,9 @@ class Requester {
     if (position == pair.transmit.head()) core_.list_flow(pair, Flow::kRequests, ready_class(pair));
     return true;
   }
+  /// The packet in front lacks its payload for good: its request fails when it is the oldest. False when
+  /// there is no such packet.
+  bool give_up_front(QueuePair& pair);
   void response_placed(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   /// response_placed() without an error, when others are still under way.
   [[gnu::always_inline]] static bool note_response_placed(QueuePair& pair, AccessSlot& slot) {
@@ -153,10 +156,12 @@ class Requester {
   void work_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
 
   /// The oldest request fails with `status`, all later ones are flushed, the queue pair goes to the error
-  /// state. [IBTA vol 1 10.8.7.1]
+  /// state; one of unreliable service to SQE. [IBTA vol 1 10.8.7.1, 10.3.1.6]
   void fail(TimePs now, QueuePair& pair, verbs::CompletionStatus status);
   /// Completes everything that is posted with kFlushed.
   void flush(QueuePair& pair);
+  /// The handle that a datagram names, or null.
+  static const AddressHandle* find_handle(const QueuePair& pair, verbs::PeerId peer);
   /// Drops the reference that a request with inline data holds.
   void release_inline(const SendEntry& entry) {
     if (entry.form == SendForm::kInline) core_.pool->release(entry.inline_data.buffer);
@@ -165,8 +170,17 @@ class Requester {
   void discard_prepared(QueuePair& pair);
 
  private:
-  static engine::PostStatus check_verb(const verbs::WorkRequest& request);
-  engine::PostStatus check_form(const verbs::WorkRequest& request) const;
+  static engine::PostStatus check_verb(const QueuePair& pair, const verbs::WorkRequest& request);
+  engine::PostStatus check_form(const QueuePair& pair, const verbs::WorkRequest& request) const;
+  /// In SQD: what was begun goes on; when it has ended, the event says so.
+  [[gnu::noinline]] void advance_draining(TimePs now, QueuePair& pair);
+  // Unreliable service, in requester_unreliable.cc.
+  /// Puts what the handle says of the peer where one-sided requests have their target.
+  static void aim(const QueuePair& pair, const verbs::WorkRequest& request, SendEntry& entry);
+  static void address_datagram(const QueuePair& pair, const SendEntry& entry, wire::Packet& out);
+  /// A packet has left: nothing else will be heard of it.
+  void note_left(QueuePair& pair, const TransmitEntry& packet);
+  void fail_sending(TimePs now, QueuePair& pair, verbs::CompletionStatus status);
   void store(const QueuePair& pair, const verbs::WorkRequest& request, SendEntry& entry);
   void read_entry(QueuePair& pair, const wire::Payload& bytes, SendEntry& entry);
   [[gnu::noinline]] bool may_start(TimePs now, QueuePair& pair, SendEntry& entry);

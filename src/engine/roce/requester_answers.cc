@@ -135,7 +135,7 @@ SendEntry* Requester::acknowledge_through(QueuePair& pair, Psn through) {
 }
 
 void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
-  if (pair.context.state != QueueState::kReadyToSend) {
+  if (!rules_of(pair.context.state).ends_requests) {
     ++core_.counters.dropped_not_ready;
     return;
   }
@@ -177,7 +177,7 @@ void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet)
       take_atomic_answer(now, pair, *waiting, packet);
     }
   }
-  if (pair.context.state != QueueState::kReadyToSend) return;
+  if (!rules_of(pair.context.state).ends_requests) return;
   if (requester.unacknowledged != before) {
     const bool is_ack = roce.bth.opcode == RoceOpcode::kRcAcknowledge &&
                         roce.ack.aeth.syndrome_class() == wire::AethClass::kAck;
@@ -391,6 +391,7 @@ void Requester::flush(QueuePair& pair) {
 
 void Requester::fail(TimePs now, QueuePair& pair, CompletionStatus status) {
   stop_waiting(now, pair);
+  if (pair.context.service != Service::kReliable) return fail_sending(now, pair, status);
   retransmission_.stop(pair);
   if (pair.context.state != QueueState::kError) core_.step(now, pair, QueueEvent::kFail);
   if (!pair.send.empty()) {

@@ -2,7 +2,6 @@
 #include "engine/roce/responder.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.h"
 
@@ -16,37 +15,8 @@ using verbs::Verb;
 using wire::NakCode;
 using wire::RoceOpcode;
 
-/// What a packet does to the message in progress.
-struct Step {
-  MessageInProgress kind = MessageInProgress::kNone;
-  bool first = false;
-  bool last = false;
-};
-
-/// By opcode, 0x00 to 0x1f. [IBTA vol 1 table 38]
-constexpr std::array<Step, 32> kSteps = [] {
-  std::array<Step, 32> steps{};
-  const auto set = [&steps](RoceOpcode opcode, MessageInProgress kind, bool first, bool last) {
-    steps[static_cast<std::size_t>(opcode)] = {kind, first, last};
-  };
-  set(RoceOpcode::kRcSendFirst, MessageInProgress::kSend, true, false);
-  set(RoceOpcode::kRcSendMiddle, MessageInProgress::kSend, false, false);
-  set(RoceOpcode::kRcSendLast, MessageInProgress::kSend, false, true);
-  set(RoceOpcode::kRcSendLastImmediate, MessageInProgress::kSend, false, true);
-  set(RoceOpcode::kRcSendLastInvalidate, MessageInProgress::kSend, false, true);
-  set(RoceOpcode::kRcSendOnly, MessageInProgress::kSend, true, true);
-  set(RoceOpcode::kRcSendOnlyImmediate, MessageInProgress::kSend, true, true);
-  set(RoceOpcode::kRcSendOnlyInvalidate, MessageInProgress::kSend, true, true);
-  set(RoceOpcode::kRcWriteFirst, MessageInProgress::kWrite, true, false);
-  set(RoceOpcode::kRcWriteMiddle, MessageInProgress::kWrite, false, false);
-  set(RoceOpcode::kRcWriteLast, MessageInProgress::kWrite, false, true);
-  set(RoceOpcode::kRcWriteLastImmediate, MessageInProgress::kWrite, false, true);
-  set(RoceOpcode::kRcWriteOnly, MessageInProgress::kWrite, true, true);
-  set(RoceOpcode::kRcWriteOnlyImmediate, MessageInProgress::kWrite, true, true);
-  return steps;
-}();
-
-Step step_of(RoceOpcode opcode) { return kSteps[static_cast<std::size_t>(opcode) & 31U]; }
+/// From an entry: a position that no placement under way has.
+constexpr Position kFarAway = Position{1} << 31U;
 
 bool carries_immediate(RoceOpcode opcode) { return (wire::roce_headers(opcode) & wire::kRoceImmediate) != 0; }
 
@@ -74,7 +44,7 @@ bool Responder::refuse(QueuePair& pair, NakCode code, Psn psn) {
 }
 
 void Responder::receiver_not_ready(QueuePair& pair, Psn psn) {
-  push_nak(pair, wire::rnr_syndrome(core_.config.min_rnr_timer), psn);
+  push_nak(pair, wire::rnr_syndrome(pair.attributes.min_rnr_timer), psn);
 }
 
 void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const {
@@ -171,7 +141,7 @@ bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
 bool Responder::is_taking(const QueuePair& pair) const {
   const ResponderContext& responder = pair.context.responder;
   return pair.in_use && pair.context.state == QueueState::kReadyToSend &&
-         pair.context.partition_key == wire::kDefaultPartitionKey &&
+         pair.service == Service::kReliable && pair.context.partition_key == wire::kDefaultPartitionKey &&
          responder.message == MessageInProgress::kNone && !responder.nak_sent && pair.held_first == kNoSlot &&
          !core_.config.advertise_credits;
 }
@@ -269,7 +239,7 @@ bool Responder::take_write(QueuePair& pair, const wire::Packet& packet, bool fir
   const Psn psn = roce.bth.psn;
   const std::uint32_t length = packet.payload.length;
   // An access-flag violation is an invalid request, not an access error. [Linux rdma_rxe behaviour]
-  if (!core_.config.queue_rights.remote_write) return refuse(pair, NakCode::kInvalidRequest, psn);
+  if (!pair.attributes.rights.remote_write) return refuse(pair, NakCode::kInvalidRequest, psn);
   // [IBTA vol 1 9.7.4.1.6: the DMA length is at most 2^31]
   if (first && roce.reth.length > verbs::kMaxMessageBytes) return refuse(pair, NakCode::kInvalidRequest, psn);
   const bool takes_entry = carries_immediate(roce.bth.opcode);
@@ -384,8 +354,9 @@ void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Ve
   CompletionEntry& record = push_receive_completion(pair, verb, verbs::CompletionStatus::kSuccess);
   record.operation = packet.operation;
   record.length = length;
-  record.remote_host = pair.context.remote_host;
-  record.remote_queue = pair.context.remote_queue_number;
+  const bool datagram = pair.context.service == Service::kDatagram;
+  record.remote_host = datagram ? packet.source.number : pair.context.remote_host;
+  record.remote_queue = datagram ? packet.roce.deth.source_queue_pair : pair.context.remote_queue_number;
   record.has_immediate = carries_immediate(packet.roce.bth.opcode);
   record.value = record.has_immediate ? packet.roce.immediate : 0;
   record.solicited = packet.roce.bth.solicited;
@@ -465,6 +436,10 @@ void Responder::refuse_bad_entry(QueuePair& pair, const wire::Packet& packet) {
 }
 
 void Responder::fail_placement(QueuePair& pair, Answer& answer, Psn psn, Position entry) {
+  if (pair.service != Service::kReliable) {  // Nobody is waiting for a NAK.
+    end_entry(pair, entry, verbs::CompletionStatus::kLocalOperation);
+    return fail(pair);
+  }
   if (!answer.failed) answer.fault_psn = psn;
   answer.failed = true;
   answer.closed = true;
@@ -494,7 +469,7 @@ void Responder::flush_receives(QueuePair& pair) {
     push_receive_completion(
         pair, Verb::kSend,
         ended ? verbs::CompletionStatus::kLocalOperation : verbs::CompletionStatus::kFlushed)
-        .work = 0;
+        .work = pair.receives.head() + kFarAway;
     pair.receives.pop();
   }
   pair.receives.clear();
@@ -504,9 +479,13 @@ void Responder::flush_receives(QueuePair& pair) {
 // --- Memory answers ---
 
 void Responder::placement_failed(QueuePair& pair, Answer& answer, const AccessSlot& slot) {
-  answer.failed = true;
-  answer.closed = true;
-  answer.fault_psn = slot.detail;
+  if (pair.service == Service::kReliable) {
+    answer.failed = true;
+    answer.closed = true;
+    answer.fault_psn = slot.detail;
+  } else {
+    fail(pair);  // Nobody is waiting for a NAK.
+  }
   if (!slot.for_receive) return;
   // The completion is ordered behind this write, so it has not been seen yet.
   for (Position at = pair.receive_completions.head(); at != pair.receive_completions.tail(); ++at) {

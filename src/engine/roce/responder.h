@@ -4,6 +4,7 @@
 // rdma_rxe behaviour]
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/time.h"
@@ -15,6 +16,38 @@ namespace wharf::roce {
 constexpr bool is_atomic_request(wire::RoceOpcode opcode) {
   return opcode == wire::RoceOpcode::kRcCompareSwap || opcode == wire::RoceOpcode::kRcFetchAdd;
 }
+
+/// What a packet does to the message in progress.
+struct Step {
+  MessageInProgress kind = MessageInProgress::kNone;
+  bool first = false;
+  bool last = false;
+};
+
+/// By opcode without its transport. [IBTA vol 1 table 38]
+inline constexpr std::array<Step, 32> kSteps = [] {
+  std::array<Step, 32> steps{};
+  const auto set = [&steps](wire::RoceOpcode opcode, MessageInProgress kind, bool first, bool last) {
+    steps[static_cast<std::size_t>(opcode)] = {kind, first, last};
+  };
+  set(wire::RoceOpcode::kRcSendFirst, MessageInProgress::kSend, true, false);
+  set(wire::RoceOpcode::kRcSendMiddle, MessageInProgress::kSend, false, false);
+  set(wire::RoceOpcode::kRcSendLast, MessageInProgress::kSend, false, true);
+  set(wire::RoceOpcode::kRcSendLastImmediate, MessageInProgress::kSend, false, true);
+  set(wire::RoceOpcode::kRcSendLastInvalidate, MessageInProgress::kSend, false, true);
+  set(wire::RoceOpcode::kRcSendOnly, MessageInProgress::kSend, true, true);
+  set(wire::RoceOpcode::kRcSendOnlyImmediate, MessageInProgress::kSend, true, true);
+  set(wire::RoceOpcode::kRcSendOnlyInvalidate, MessageInProgress::kSend, true, true);
+  set(wire::RoceOpcode::kRcWriteFirst, MessageInProgress::kWrite, true, false);
+  set(wire::RoceOpcode::kRcWriteMiddle, MessageInProgress::kWrite, false, false);
+  set(wire::RoceOpcode::kRcWriteLast, MessageInProgress::kWrite, false, true);
+  set(wire::RoceOpcode::kRcWriteLastImmediate, MessageInProgress::kWrite, false, true);
+  set(wire::RoceOpcode::kRcWriteOnly, MessageInProgress::kWrite, true, true);
+  set(wire::RoceOpcode::kRcWriteOnlyImmediate, MessageInProgress::kWrite, true, true);
+  return steps;
+}();
+
+constexpr Step step_of(wire::RoceOpcode opcode) { return kSteps[static_cast<std::size_t>(opcode) & 31U]; }
 
 /// Accesses that one request packet can need: a scatter entry each, its completion, a receive-entry fetch.
 inline constexpr std::uint32_t kAccessesPerPacket = verbs::kMaxScatterEntries + 2;
@@ -35,6 +68,9 @@ class Responder {
       receive_other(now, pair, packet);
     }
   }
+
+  /// A request packet of unreliable service: executed or lost, and nobody is told. [IBTA vol 1 9.8]
+  void receive_unreliable(QueuePair& pair, const wire::Packet& packet);
 
   /// The usual request in one pass: a WRITE of one packet, in order, and nothing before it is in progress.
   /// False, and nothing has happened, when it is not like that. The caller retains the payload. No answer has
@@ -151,6 +187,18 @@ class Responder {
   void revoke(QueuePair& pair, std::uint32_t remote_key);
 
  private:
+  // Unreliable service, in responder_unreliable.cc.
+  void receive_datagram(QueuePair& pair, const wire::Packet& packet);
+  void take_in_order(QueuePair& pair, const wire::Packet& packet);
+  void take_unreliable_write(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
+  void take_unreliable_send(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
+  /// The message in progress, if there is one, will not be completed.
+  void cut_message(QueuePair& pair);
+  /// What counts placements of packets that nobody acknowledges.
+  Answer& quiet_answer(QueuePair& pair);
+  void place_in_entry(QueuePair& pair, Answer& answer, const wire::Packet& packet, const ReceiveEntry& entry,
+                      std::uint32_t offset, const wire::Payload& data);
+
   [[gnu::noinline]] void receive_other(TimePs now, QueuePair& pair, const wire::Packet& packet);
   bool in_order(TimePs now, QueuePair& pair, const wire::Packet& packet);
   bool take_write(QueuePair& pair, const wire::Packet& packet, bool first, bool last);
@@ -208,7 +256,7 @@ class Responder {
     answer.failed = false;
     return answer;
   }
-  [[gnu::noinline]] static void placement_failed(QueuePair& pair, Answer& answer, const AccessSlot& slot);
+  [[gnu::noinline]] void placement_failed(QueuePair& pair, Answer& answer, const AccessSlot& slot);
   void merge_acknowledgements(QueuePair& pair, wire::Packet& out);
   void push_nak(QueuePair& pair, std::uint8_t syndrome, Psn psn);
   bool refuse(QueuePair& pair, wire::NakCode code, Psn psn);
@@ -225,10 +273,10 @@ class Responder {
     return pair.config.receive_queue != engine::kOwn && core_.draw_receive(pair);
   }
   /// The packet `psn` of a message cannot be placed, and never will be.
-  static void fail_placement(QueuePair& pair, Answer& answer, Psn psn, Position entry);
+  void fail_placement(QueuePair& pair, Answer& answer, Psn psn, Position entry);
   /// The packet was accepted; when the receive entry of its message could not be fetched, its answer is a
   /// NAK.
-  static void refuse_bad_entry(QueuePair& pair, const wire::Packet& packet);
+  void refuse_bad_entry(QueuePair& pair, const wire::Packet& packet);
   /// The completion of `entry`, if it is not out yet, says `status`.
   static void end_entry(QueuePair& pair, Position entry, verbs::CompletionStatus status);
   static CompletionEntry& push_receive_completion(QueuePair& pair, verbs::Verb verb,
@@ -278,7 +326,7 @@ class Responder {
   const std::uint32_t length = packet.payload.length;
   if (packet.roce.bth.psn != responder.expected || length == 0 || length != reth.length ||
       pair.answers.full() || !core_.port.has_used(kAccessesPerPacket) ||
-      !core_.config.queue_rights.remote_write) {
+      !pair.attributes.rights.remote_write) {
     return false;
   }
   const MemoryKeyRecord* const record =

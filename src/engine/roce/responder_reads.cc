@@ -27,7 +27,7 @@ bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packe
   const Psn psn = packet.roce.bth.psn;
   const std::uint64_t packets = std::max<std::uint64_t>(
       1, (std::uint64_t{reth.length} + pair.context.path_mtu - 1) >> pair.context.mtu_shift);
-  if (!core_.config.queue_rights.remote_read || responder.resource_limit == 0 || packet.payload.length != 0 ||
+  if (!pair.attributes.rights.remote_read || responder.resource_limit == 0 || packet.payload.length != 0 ||
       reth.length > verbs::kMaxMessageBytes || packets > kMaxReadPackets) {
     return refuse(pair, NakCode::kInvalidRequest, psn);
   }
@@ -60,7 +60,7 @@ bool Responder::take_plain_read(QueuePair& pair, const wire::Packet& packet) {
   if (psn != responder.expected || responder.message != MessageInProgress::kNone || pair.answers.full() ||
       pair.held_answers + pair.reads_to_fetch > 0 || pair.read_ahead.full() ||
       !core_.port.has_used(kAccessesPerPacket) || !core_.may_fetch_payload() ||
-      !core_.config.queue_rights.remote_read || core_.config.advertise_credits ||
+      !pair.attributes.rights.remote_read || core_.config.advertise_credits ||
       responder.resource_limit == 0 || packet.payload.length != 0 || reth.length == 0 ||
       reth.length > pair.context.path_mtu || core_.tracer != nullptr) {
     return false;
@@ -144,8 +144,7 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
   ResponderContext& responder = pair.context.responder;
   const wire::AtomicEth& atomic = packet.roce.atomic;
   const Psn psn = packet.roce.bth.psn;
-  if (!core_.config.queue_rights.remote_atomic || responder.resource_limit == 0 ||
-      packet.payload.length != 0) {
+  if (!pair.attributes.rights.remote_atomic || responder.resource_limit == 0 || packet.payload.length != 0) {
     return refuse(pair, NakCode::kInvalidRequest, psn);
   }
   if (core_.keys.find(pair.context.domain, atomic.remote_key, atomic.address, 8, RemoteAccess::kAtomic) ==
@@ -405,8 +404,10 @@ void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
       if (pair.answers.contains(slot.position)) {
         Answer& answer = pair.answers[slot.position];
         --answer.outstanding;
-        if (!answer.failed) answer.fault_psn = slot.detail;
-        answer.failed = true;
+        if (pair.service == Service::kReliable) {
+          if (!answer.failed) answer.fault_psn = slot.detail;
+          answer.failed = true;
+        }
         answer.closed = true;
         any = true;
       }

@@ -12,11 +12,13 @@ namespace wharf::roce {
 namespace {
 
 /// The timeouts of a queue pair that follows its round trips.
-reliability::RetransmissionRule adaptive_rule(const RoceConfig& config) {
+reliability::RetransmissionRule adaptive_rule(const RoceConfig& config, const QueuePair& pair) {
+  const std::uint8_t ack_timeout = pair.attributes.ack_timeout;
   reliability::RetransmissionRule rule;
-  rule.base = ack_timeout_duration(config.ack_timeout);
-  rule.cap = picoseconds(std::int64_t{4'096'000} << std::min(config.ack_timeout + config.backoff_limit, 40));
-  rule.floor = config.timeout_floor;
+  rule.base = ack_timeout_duration(ack_timeout);
+  rule.cap = picoseconds(std::int64_t{4'096'000} << std::min(ack_timeout + config.backoff_limit, 40));
+  // One that was made shorter since is its own floor.
+  rule.floor = min(config.timeout_floor, rule.base);
   return rule;
 }
 
@@ -29,9 +31,9 @@ void Retransmission::follow_round_trip(TimePs now, QueuePair& pair) {
   reliability::RoundTripEstimate& round_trip = *pair.round_trip;
   if (round_trip.timing() &&
       wire::psn_after(requester.unacknowledged, static_cast<Psn>(round_trip.number()))) {
-    round_trip.answered(adaptive_rule(core_.config), now);
+    round_trip.answered(adaptive_rule(core_.config, pair), now);
   } else if (requester.backoff > 0) {
-    round_trip.keep(adaptive_rule(core_.config), requester.backoff);
+    round_trip.keep(adaptive_rule(core_.config, pair), requester.backoff);
   }
   if (!round_trip.timing() && requester.unacknowledged != requester.highest_sent)
     round_trip.begin(requester.highest_sent, now);
@@ -40,14 +42,14 @@ void Retransmission::follow_round_trip(TimePs now, QueuePair& pair) {
 void Retransmission::start_timer(TimePs now, QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
   requester.timer_started = now;
-  const std::uint8_t code = core_.config.ack_timeout;
+  const std::uint8_t code = pair.attributes.ack_timeout;
   // Code 0 switches the timer off. [IBTA vol 1 9.7.6.1.3]
   // Choice: code and back-off together stop at 2^40, about 52 days, the range of TimePs.
   const int exponent = std::min(code + requester.backoff, 40);
   requester.timeout_at = code == 0 ? kNever : now + picoseconds(std::int64_t{4'096'000} << exponent);
   if (pair.round_trip && code != 0)
     requester.timeout_at =
-        now + adaptive_rule(core_.config).timeout(requester.backoff, pair.round_trip->first());
+        now + adaptive_rule(core_.config, pair).timeout(requester.backoff, pair.round_trip->first());
   core_.update_timer(pair);
 }
 
@@ -56,8 +58,8 @@ void Retransmission::note_progress(TimePs now, QueuePair& pair, std::optional<Ps
   congestion_.on_confirmed(now, pair, answered);
   // An answer to the first transmission of what is being sent again: go on behind it.
   if (wire::psn_after(requester.unacknowledged, requester.sent)) go_back(pair);
-  requester.retries_left = core_.config.retry_count;
-  requester.rnr_left = core_.config.rnr_retry;
+  requester.retries_left = pair.attributes.retry_count;
+  requester.rnr_left = pair.attributes.rnr_retry;
   if (pair.round_trip) follow_round_trip(now, pair);
   requester.backoff = 0;
   if (requester.recovering && wire::psn_after(requester.unacknowledged, requester.recovery_psn)) {
@@ -161,7 +163,7 @@ void Retransmission::receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_
   ++core_.counters.rnr_naks_received;
   if (requester.rnr_until != kNever) return;
   // 7 is infinite. [IBTA vol 1 9.7.5.2.8]
-  if (core_.config.rnr_retry != 7 && !core_.config.unlimited_retries) {
+  if (pair.attributes.rnr_retry != 7 && !core_.config.unlimited_retries) {
     if (requester.rnr_left == 0) {
       requester_->fail(now, pair, verbs::CompletionStatus::kReceiverNotReady);
       return;
@@ -194,7 +196,7 @@ void Retransmission::expire(TimePs now, QueuePair& pair) {
   if (requester.unacknowledged == requester.sent) return;
   ++core_.counters.timeouts;
   core_.trace(now, trace::EventKind::kTimeout, pair.id, pair.send.front().operation,
-              static_cast<std::uint64_t>(core_.config.retry_count - requester.retries_left) + 1, 0);
+              static_cast<std::uint64_t>(pair.attributes.retry_count - requester.retries_left) + 1, 0);
   stamp_loss(now, pair);
   if (!spend_retry(now, pair)) return;
   const std::uint8_t backoff = requester.backoff;

@@ -54,7 +54,7 @@ void RoceEngine::attach_places(QueuePair& pair) {
   pair.read_ahead.attach(cutter.take<ReadAhead>(config.transmit_ahead), config.transmit_ahead);
   pair.plain = depths.entries == engine::EntryFormat::kObjects && depths.send_completions == engine::kOwn &&
                depths.receive_completions == engine::kOwn && depths.receive_queue == engine::kOwn &&
-               !pair.receives.needs_fetch();
+               pair.service == Service::kReliable && !pair.receives.needs_fetch();
   pair.completion_place = pair.completions_written % (depths.send_depth + depths.receive_depth);
   SavedResource* const resources = cutter.take<SavedResource>(config.max_read_atomic);
   if (resources != pair.resources) pair.resources_touched = 0;
@@ -72,6 +72,16 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
       return input_error(std::string(key) + " is " + std::to_string(depth) +
                          ", expected a power of two from 1 to 65536");
     }
+  }
+  const std::optional<Service> service = service_of(config.service);
+  if (!service) {
+    return input_error("queue: service " + std::string(engine::name(config.service)) +
+                       " is of Unified Bus alone, expected the default, uc, or datagrams with RoCE");
+  }
+  if (*service != Service::kReliable && core_.config.congestion) {
+    return input_error(
+        std::string("queue: service ") + name(*service) +
+        " has no acknowledgements, which congestion control follows, expected the default with it");
   }
   bool own_receive_queue = false;
   WHARF_TRY(attach_shared(config, own_receive_queue));
@@ -99,6 +109,8 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
   pair.id = id;
   pair.in_use = true;
   pair.config = config;
+  pair.service = *service;
+  pair.handles.clear();
   pair.own_receive_queue = own_receive_queue;
   pair.ending = false;
   pair.usual = {};
@@ -107,8 +119,26 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
   draw_starting_psn(pair);
   clear(now, pair);
   core_.step(now, pair, QueueEvent::kInitialize);
+  open_datagrams(now, pair);
   contexts_.adopt(now, pair);
   return id;
+}
+
+void RoceEngine::begin_requests(QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  requester.unacknowledged = requester.next = requester.sent = requester.highest_sent =
+      requester.next_unassigned = pair.starting_psn;
+}
+
+void RoceEngine::open_datagrams(TimePs now, QueuePair& pair) {
+  if (pair.service != Service::kDatagram) return;
+  QueuePairContext& context = pair.context;
+  context.remote_host = wire::kNoHost.number;
+  context.path_mtu = core_.config.path_mtu;
+  context.mtu_shift = static_cast<std::uint8_t>(std::countr_zero(context.path_mtu));
+  begin_requests(pair);
+  core_.step(now, pair, QueueEvent::kPeerKnown);
+  core_.step(now, pair, QueueEvent::kPeerPrepared);
 }
 
 // Everything of the last connection is forgotten; the queue pair is in RESET. Answers of memory that are
@@ -125,6 +155,11 @@ void RoceEngine::clear(TimePs now, QueuePair& pair) {
   pair.receives.clear();
   pair.waiting = false;
   pair.fatal = false;
+  pair.drained = false;
+  const RoceConfig& config = core_.config;
+  pair.attributes = {config.queue_rights, config.min_rnr_timer, config.ack_timeout,    config.retry_count,
+                     config.rnr_retry,    pair.config.token,    config.max_read_atomic};
+  pair.has_changes = false;
   core_.timers.set(pair.id, kNever);
   congestion_.restart(pair);
   if (pair.driver_state != QueueState::kReset) core_.step(now, pair, QueueEvent::kReset);
@@ -136,6 +171,7 @@ void RoceEngine::init_context(QueuePair& pair) {
   QueuePairContext& context = pair.context;
   context.queue_number = kFirstQueueNumber + pair.id;
   context.domain = pair.config.domain;
+  context.service = pair.service;
   // [Linux rdma_rxe behaviour: 14 bits of a hash of the QPN, constant per queue pair]
   context.entropy = static_cast<std::uint16_t>(0xc000U + ((context.queue_number * 0x61c88647U) >> 18U));
   context.requester.sending = pair.send.tail();
@@ -206,6 +242,8 @@ Result<engine::ExchangeBlob> RoceEngine::export_queue(engine::QueueId queue) con
   record.queue_number = kFirstQueueNumber + pair->id;
   record.starting_psn = pair->starting_psn;
   record.path_mtu = core_.config.path_mtu;
+  record.service = pair->service;
+  if (pair->service == Service::kDatagram) record.queue_key = pair->attributes.queue_key;
   // No more than it can prepare answers to: a request that finds no room is dropped, and repeated only after
   // a time-out.
   record.responder_resources = static_cast<std::uint8_t>(
@@ -217,10 +255,16 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
                                            std::span<const std::byte> blob) {
   QueuePair* pair = find(queue);
   if (pair == nullptr) return no_such_queue(queue);
-  if (pair->driver_state != QueueState::kInit) return wrong_state(queue, pair->driver_state, "init");
+  if (pair->driver_state != QueueState::kInit && pair->service != Service::kDatagram)
+    return wrong_state(queue, pair->driver_state, "init");
   Result<ExchangeRecord> decoded = decode_exchange(blob);
   if (!decoded.ok()) return decoded.error();
   const ExchangeRecord& remote = *decoded;
+  if (remote.service != pair->service) {
+    return input_error("queue pair " + std::to_string(queue) + " is of service " + name(pair->service) +
+                       ", the peer's of " + name(remote.service) + ", expected the same");
+  }
+  if (pair->service == Service::kDatagram) return add_handle(*pair, remote);
   // An evicted context holds what it was made with.
   if (!pair->cache.resident) init_context(*pair);
   contexts_.adopt(now, *pair);
@@ -233,14 +277,14 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
   prepare_start(*pair);
   ResponderContext& responder = context.responder;
   responder.expected = remote.starting_psn;
-  responder.resource_limit = core_.config.max_read_atomic;
+  responder.resource_limit = pair->service == Service::kReliable ? core_.config.max_read_atomic : 0;
   core_.step(now, *pair, QueueEvent::kPeerKnown);
   RequesterContext& requester = context.requester;
-  requester.unacknowledged = requester.next = requester.sent = requester.highest_sent =
-      requester.next_unassigned = pair->starting_psn;
+  begin_requests(*pair);
   requester.read_limit = std::min(core_.config.max_read_atomic, remote.responder_resources);
-  requester.retries_left = core_.config.retry_count;
-  requester.rnr_left = core_.config.rnr_retry;
+  pair->read_limit = pair->attributes.max_read_atomic = requester.read_limit;
+  requester.retries_left = pair->attributes.retry_count;
+  requester.rnr_left = pair->attributes.rnr_retry;
   pair->round_trip = nullptr;
   if (core_.config.timeout_floor > kTimeZero)
     pair->round_trip = std::make_unique<reliability::RoundTripEstimate>();
@@ -249,11 +293,25 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
   return pair->id;
 }
 
+Result<engine::PeerId> RoceEngine::add_handle(QueuePair& pair, const ExchangeRecord& remote) {
+  const auto unused = std::find_if(pair.handles.begin(), pair.handles.end(), [](const AddressHandle& each) {
+    return each.host == wire::kNoHost.number;
+  });
+  const auto peer = static_cast<engine::PeerId>(unused - pair.handles.begin());
+  if (unused == pair.handles.end()) pair.handles.emplace_back();
+  pair.handles[peer] = {remote.host.number, remote.queue_number, remote.queue_key};
+  return peer;
+}
+
 Result<void> RoceEngine::disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer) {
   if (core_.unprepared != nullptr) prepare_posted(now);
   QueuePair* pair = find(queue);
   if (pair == nullptr) return no_such_queue(queue);
-  if (peer != queue)
+  if (pair->service == Service::kDatagram && Requester::find_handle(*pair, peer) != nullptr) {
+    pair->handles[peer] = {};
+    return {};
+  }
+  if (peer != queue || pair->service == Service::kDatagram)
     return input_error("queue pair " + std::to_string(queue) + " has no peer " + std::to_string(peer));
   if (pair->driver_state != QueueState::kInit) fail(now, *pair, true);
   return reset(now, queue);
@@ -270,6 +328,7 @@ Result<void> RoceEngine::reset(TimePs now, engine::QueueId queue) {
   clear(now, *pair);
   if (pair->own_receive_queue) core_.receive_queues.clear(pair->config.receive_queue);
   core_.step(now, *pair, QueueEvent::kInitialize);
+  open_datagrams(now, *pair);
   contexts_.adopt(now, *pair);
   resume_others(now);
   return {};

@@ -23,7 +23,7 @@ enum class PacketKind : std::uint8_t {
   kNotification,  ///< Congestion control.
 };
 
-/// By opcode: reliable connections and congestion notifications only.
+/// By opcode: reliable and unreliable connections, datagrams, and congestion notifications.
 constexpr auto kPacketKinds = [] {
   std::array<PacketKind, 256> kinds{};
   for (std::size_t at = 0; at < 0x20; ++at) {
@@ -34,6 +34,8 @@ constexpr auto kPacketKinds = [] {
     const bool is_data = is_answer && opcode <= RoceOpcode::kRcReadResponseOnly;
     kinds[at] = is_data ? PacketKind::kResponseData : is_answer ? PacketKind::kAnswer : PacketKind::kRequest;
   }
+  for (std::size_t at = 0x20; at < 0x80; ++at)
+    if (wire::roce_headers(static_cast<RoceOpcode>(at)) != 0) kinds[at] = PacketKind::kRequest;
   kinds[static_cast<std::size_t>(RoceOpcode::kCnp)] = PacketKind::kNotification;
   return kinds;
 }();
@@ -128,8 +130,7 @@ PostStatus RoceEngine::post_receive(TimePs now, engine::QueueId queue, const ver
   QueuePair* pair = find(queue);
   if (core_.unprepared != nullptr && (pair == nullptr || !pair->plain)) prepare_posted(now);
   if (pair == nullptr) return post_shared_receive(queue, request);
-  // Receives may be posted from INIT on. [IBTA vol 1 10.3.1]
-  if (pair->driver_state == QueueState::kError) return PostStatus::kBadQueue;
+  if (!rules_of(pair->driver_state).takes_receives) return PostStatus::kBadQueue;
   if (pair->config.receive_queue != engine::kOwn) {
     return pair->own_receive_queue ? PostStatus::kUnsupported : PostStatus::kBadQueue;
   }
@@ -203,11 +204,18 @@ bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
   Counters& counters = core_.counters;
   const QueuePairContext& context = pair.context;
   const wire::Bth& bth = packet.roce.bth;
-  if (context.state != QueueState::kReadyToSend && context.state != QueueState::kReadyToReceive) {
+  if (!rules_of(context.state).serves_peers) {
     ++counters.dropped_not_ready;
     return;
   }
-  if (packet.source.number != context.remote_host) {
+  const PacketKind kind = kind_of(bth.opcode);
+  // [IBTA vol 1 9.6.1.2: the transport of the opcode is that of the queue pair]
+  const auto service = static_cast<Service>(static_cast<unsigned>(bth.opcode) >> wire::kRoceTransportShift);
+  if (service != context.service && kind != PacketKind::kNotification) {
+    ++counters.dropped_service;
+    return;
+  }
+  if (packet.source.number != context.remote_host && context.service != Service::kDatagram) {
     ++counters.dropped_wrong_source;
     return;
   }
@@ -218,7 +226,6 @@ bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
     ++counters.dropped_partition;
     return;
   }
-  const PacketKind kind = kind_of(bth.opcode);
   if (kind == PacketKind::kNotification) {
     ++counters.congestion_notifications;
     congestion_.on_notified(now, pair);
@@ -227,6 +234,9 @@ bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
   if (packet.trim != wire::TrimState::kWhole || packet.payload.length > context.path_mtu) {
     ++counters.dropped_oversized;
     return;
+  }
+  if (context.service != Service::kReliable) [[unlikely]] {
+    return responder_.receive_unreliable(pair, packet);
   }
   if (packet.mark == wire::CongestionMark::kExperienced && kind != PacketKind::kAnswer) {
     congestion_.on_marked(now, pair);
@@ -244,8 +254,8 @@ std::uint32_t RoceEngine::needed_key(const QueuePair& pair, const wire::Packet& 
   if ((headers & wire::kRoceReth) != 0) return core_.keys.index_of(roce.reth.remote_key);
   if ((headers & wire::kRoceAtomicEth) != 0) return core_.keys.index_of(roce.atomic.remote_key);
   if ((headers & wire::kRoceIeth) != 0) return core_.keys.index_of(roce.invalidate_key);
-  const bool continues_write =
-      roce.bth.opcode >= RoceOpcode::kRcWriteMiddle && roce.bth.opcode <= RoceOpcode::kRcWriteLastImmediate;
+  const Step step = step_of(roce.bth.opcode);
+  const bool continues_write = step.kind == MessageInProgress::kWrite && !step.first;
   return continues_write ? core_.keys.index_of(pair.context.responder.remote_key) : MemoryKeyTable::kNoRecord;
 }
 
@@ -347,6 +357,8 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
   switch (slot.purpose) {
     case AccessPurpose::kRequestPayload:
       requester_.payload_fetched(pair, slot, result);
+      // Here, because transmit() that finds no packet is not asked for accesses again.
+      requester_.give_up_front(pair);
       return;
     case AccessPurpose::kResponseData:
       requester_.response_placed(pair, slot, result);
@@ -470,6 +482,9 @@ void RoceEngine::run_all_kicked(TimePs now) {
 }
 
 void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
+  // The record may be older than a suspend_queue() or change_queue().
+  pair.context.state = pair.driver_state;
+  show_changes(pair);
   if (pair.cache.lost) {
     pair.cache.lost = false;
     fail_without_context(now, pair);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RoCEv2 engine: reliable-connection queue pairs of one host's network interface.
+// The RoCEv2 engine: queue pairs of one host's network interface, of reliable or unreliable connections or
+// for datagrams.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,14 @@
 
 namespace wharf::roce {
 
+struct ExchangeRecord;
+
 /// One RoCEv2 interface: IBTA vol 1 reliable connections over UDP (Annex A17), interoperable with Linux
 /// rdma_rxe. It knows no clock, socket or thread, and takes memory on the control side only. Verbs: Read,
 /// Write, Write_imm, Send, Send_imm, Send_invalidate, compare-and-swap and fetch-and-add of 8 bytes;
-/// everything else is kUnsupported, and so is the load/store path. One queue pair has one peer.
+/// everything else is kUnsupported, and so is the load/store path. One queue pair has one peer, unless it is
+/// one for datagrams. QueueConfig::service chooses unreliable connections (UC) or datagrams (UD), whose
+/// requests are complete when they have left.
 ///
 /// A fatal NAK or exhausted retries move the queue pair to the error state, as IBTA vol 1 10.3.1 says: what
 /// is outstanding completes with kFlushed and the queue refuses requests. It becomes usable again with
@@ -62,7 +67,8 @@ class RoceEngine {
   Result<void> deregister_segment(TimePs now, verbs::SegmentToken token);
   /// What the peer's connect() needs. Of a queue in INIT; the same until the queue is reset.
   Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) const;
-  /// INIT to RTR to RTS. The queue has no peer yet; its peer's number is its own.
+  /// INIT to RTR to RTS. The queue has no peer yet; its peer's number is its own. Of datagrams: one more
+  /// peer, whose handle stays until disconnect() or destroy_queue().
   Result<engine::PeerId> connect(TimePs now, engine::QueueId queue, std::span<const std::byte> blob);
   /// Outstanding requests and receives complete with kFlushed; the queue is in INIT afterwards, with fresh
   /// PSNs.
@@ -81,6 +87,13 @@ class RoceEngine {
   engine::QueueState queue_state(engine::QueueId queue) const;
   Result<void> fail_queue(TimePs now, engine::QueueId queue);
   Result<void> reset_queue(TimePs now, engine::QueueId queue);
+  /// RTS to SQD: requests that were begun end as they do, kQueueDrained says when the last has, the others
+  /// are kept. Refused in other states. [IBTA vol 1 10.3.1.5]
+  Result<void> suspend_queue(TimePs now, engine::QueueId queue);
+  /// SQD to RTS, drained or not: goes on with what was kept. SQE to RTS. Refused in other states.
+  Result<void> resume_queue(TimePs now, engine::QueueId queue);
+  /// Refused, and nothing has changed, where the state or the service has no such attribute.
+  Result<void> change_queue(TimePs now, engine::QueueId queue, const QueueChanges& changes);
   /// Disconnects every queue pair whose peer is there.
   Result<void> forget_host(TimePs now, wire::HostAddress host);
   Result<void> cancel_receive(TimePs now, engine::QueueId queue, std::uint64_t id);
@@ -268,6 +281,12 @@ class RoceEngine {
   void clear(TimePs now, QueuePair& pair);
   void resume_others(TimePs now);
   void draw_starting_psn(QueuePair& pair);
+  /// A queue pair for datagrams needs no peer: INIT to RTR to RTS.
+  void open_datagrams(TimePs now, QueuePair& pair);
+  static void begin_requests(QueuePair& pair);
+  /// Attributes that change_queue() has set go into the context.
+  static void show_changes(QueuePair& pair);
+  static Result<engine::PeerId> add_handle(QueuePair& pair, const ExchangeRecord& remote);
 
   // The parts refer to one another, so they stay where they are when the engine moves.
   std::unique_ptr<Parts> parts_;

@@ -2,6 +2,7 @@
 // What queue pairs share, and their life as the engine contract sees it: completion queues, shared receive
 // queues, rings of bytes, failing and forgetting.
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/byte_rings.h"
@@ -201,7 +202,7 @@ PostStatus RoceEngine::doorbell(TimePs now, QueueId queue, engine::RingSide side
   }
   if (pair != nullptr) {
     if (!pair->own_receive_queue) return PostStatus::kUnsupported;
-    if (pair->driver_state == QueueState::kError) return PostStatus::kBadQueue;
+    if (!rules_of(pair->driver_state).takes_receives) return PostStatus::kBadQueue;
     queue = pair->config.receive_queue;
   }
   const PostStatus status = core_.receive_queues.announce(queue, count);
@@ -220,7 +221,9 @@ Result<void> RoceEngine::attach_shared(engine::QueueConfig& config, bool& own_re
   if (config.receive_queue != engine::kOwn && !core_.receive_queues.exists(config.receive_queue)) {
     return input_error("there is no receive queue " + std::to_string(config.receive_queue) + " to take from");
   }
-  if (const std::string_view beyond = engine::beyond_common(config); !beyond.empty()) {
+  engine::QueueConfig common = config;
+  common.service = engine::ServiceMode::kDefault;  // Looked at by create_queue().
+  if (const std::string_view beyond = engine::beyond_common(common); !beyond.empty()) {
     return input_error("queue: " + std::string(beyond) +
                        " is of Unified Bus alone, expected its default with RoCE");
   }
@@ -283,6 +286,9 @@ engine::QueueState RoceEngine::queue_state(QueueId queue) const {
     case QueueState::kReadyToReceive:
     case QueueState::kReadyToSend:
       return engine::QueueState::kReady;
+    case QueueState::kDraining:
+    case QueueState::kSendError:
+      return engine::QueueState::kSuspended;
     case QueueState::kError:
       return engine::QueueState::kError;
   }
@@ -313,10 +319,98 @@ Result<void> RoceEngine::reset_queue(TimePs now, QueueId queue) {
   return reset(now, queue);
 }
 
+// --- Standing still
+
+Result<void> RoceEngine::suspend_queue(TimePs now, QueueId queue) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
+  QueuePair* pair = find(queue);
+  if (pair == nullptr) return input_error("there is no queue pair " + std::to_string(queue));
+  if (!next_state(pair->driver_state, QueueEvent::kSuspend)) {
+    return input_error("queue pair " + std::to_string(queue) + " is in state " + name(pair->driver_state) +
+                       ", expected rts");
+  }
+  core_.step(now, *pair, QueueEvent::kSuspend);
+  pair->drained = false;
+  core_.kick(*pair);
+  settle(now);
+  return {};
+}
+
+Result<void> RoceEngine::resume_queue(TimePs now, QueueId queue) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
+  QueuePair* pair = find(queue);
+  if (pair == nullptr) return input_error("there is no queue pair " + std::to_string(queue));
+  if (!next_state(pair->driver_state, QueueEvent::kResume)) {
+    return input_error("queue pair " + std::to_string(queue) + " is in state " + name(pair->driver_state) +
+                       ", expected sqd or sqe");
+  }
+  core_.step(now, *pair, QueueEvent::kResume);
+  core_.kick(*pair);
+  settle(now);
+  return {};
+}
+
+void RoceEngine::show_changes(QueuePair& pair) {
+  if (!std::exchange(pair.has_changes, false)) return;
+  RequesterContext& requester = pair.context.requester;
+  requester.read_limit = pair.attributes.max_read_atomic;
+  requester.retries_left = pair.attributes.retry_count;
+  requester.rnr_left = pair.attributes.rnr_retry;
+}
+
+// [IBTA vol 1 10.3.1, 11.2.4.2: what may be changed in which state]
+Result<void> RoceEngine::change_queue(TimePs now, QueueId queue, const QueueChanges& changes) {
+  if (core_.unprepared != nullptr) prepare_posted(now);
+  QueuePair* pair = find(queue);
+  if (pair == nullptr) return input_error("there is no queue pair " + std::to_string(queue));
+  const std::string who = "queue pair " + std::to_string(queue);
+  WHARF_TRY(roce::check(changes));
+  const QueueState state = pair->driver_state;
+  if (state == QueueState::kReset || state == QueueState::kReadyToReceive || state == QueueState::kError) {
+    return input_error(who + " is in state " + name(state) + ", expected init, rts, sqd or sqe");
+  }
+  const bool of_requests =
+      changes.ack_timeout || changes.retry_count || changes.rnr_retry || changes.max_read_atomic;
+  const bool reliable = pair->service == Service::kReliable;
+  if (!reliable && (of_requests || changes.min_rnr_timer)) {
+    return input_error(who + " is of service " + name(pair->service) +
+                       ", which repeats nothing, expected rights or queue_key alone");
+  }
+  if (pair->service == Service::kDatagram ? changes.rights.has_value() : changes.queue_key.has_value()) {
+    return input_error(who + " is of service " + name(pair->service) + ", expected " +
+                       (changes.queue_key ? "no queue_key" : "no rights"));
+  }
+  if (of_requests && (state != QueueState::kDraining || !pair->drained)) {
+    return input_error(who + " is in state " + name(state) + ", expected sqd, drained, to change " +
+                       "ack_timeout, retry_count, rnr_retry or max_read_atomic");
+  }
+  if (changes.ack_timeout && core_.config.timeout_floor > kTimeZero && *changes.ack_timeout == 0)
+    return input_error(who + ": ack_timeout is 0, expected 1 to 31 where the time-out adapts");
+  if (changes.max_read_atomic && *changes.max_read_atomic > pair->read_limit) {
+    return input_error(who + ": max_read_atomic is " + std::to_string(*changes.max_read_atomic) +
+                       ", expected at most " + std::to_string(pair->read_limit) +
+                       ", as it was connected with");
+  }
+  QueueAttributes& now_is = pair->attributes;
+  now_is.rights = changes.rights.value_or(now_is.rights);
+  now_is.min_rnr_timer = changes.min_rnr_timer.value_or(now_is.min_rnr_timer);
+  now_is.queue_key = changes.queue_key.value_or(now_is.queue_key);
+  now_is.ack_timeout = changes.ack_timeout.value_or(now_is.ack_timeout);
+  now_is.retry_count = changes.retry_count.value_or(now_is.retry_count);
+  now_is.rnr_retry = changes.rnr_retry.value_or(now_is.rnr_retry);
+  if (changes.max_read_atomic) now_is.max_read_atomic = *changes.max_read_atomic;
+  pair->has_changes = of_requests;
+  if (of_requests && contexts_.usable(*pair)) show_changes(*pair);
+  return {};
+}
+
 Result<void> RoceEngine::forget_host(TimePs now, wire::HostAddress host) {
   for (QueueId id = 0; id < core_.queues.size(); ++id) {
-    const QueuePair* pair = find(id);
-    if (pair == nullptr || pair->peer_host != host.number) continue;
+    QueuePair* pair = find(id);
+    if (pair == nullptr) continue;
+    for (AddressHandle& handle : pair->handles)
+      if (handle.host == host.number) handle = {};
+    if (pair->service == Service::kDatagram || pair->peer_host != host.number) continue;
     WHARF_TRY(disconnect(now, id, id));
   }
   return {};
@@ -329,6 +423,9 @@ engine::Capabilities RoceEngine::capabilities() const {
   can.both_connect = true;
   can.blob_per_peer = true;
   can.ordered_delivery = true;
+  for (const engine::ServiceMode mode : {engine::ServiceMode::kUnreliable, engine::ServiceMode::kUnordered})
+    can.services |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(mode));
+  can.suspends = true;
   can.solicited = true;
   can.immediate_bits = 32;
   can.mtu = core_.config.path_mtu;

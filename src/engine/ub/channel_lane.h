@@ -54,6 +54,7 @@ constexpr Lane lane_of(engine::ServiceMode service) {
     case engine::ServiceMode::kDefault:
     case engine::ServiceMode::kOrderedByInitiator:
     case engine::ServiceMode::kOrderedByTarget:
+    case engine::ServiceMode::kUnreliable:  // Refused where a jetty is made.
       break;
   }
   return kFirstLane;

@@ -30,6 +30,8 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   WHARF_TRY(check_shared(config));
   const engine::ServiceMode service =
       config.service != engine::ServiceMode::kDefault ? config.service : parts_.config.service;
+  if (service == engine::ServiceMode::kUnreliable)
+    return input_error("jetty: service mode uc, expected roi, rot, rol or uno");
   if (is_sequenced(service) && parts_.config.transactions_per_jetty > OrderTracker::kWindow) {
     return input_error(
         fmt::format("jetty: service mode {} with transactions_per_jetty {}, expected at most {}",

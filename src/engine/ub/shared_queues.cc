@@ -466,6 +466,8 @@ engine::Capabilities UbEngine::capabilities() const {
   const bool narrow = wire::profile(config.encapsulation) == wire::UbProfile::kP2OpenUrma;
   engine::Capabilities can;
   can.protocol = "ub";
+  can.services = 0x1f;
+  can.suspends = true;
   can.both_connect = true;
   can.load_store = true;
   can.solicited = true;

@@ -57,6 +57,18 @@ WHARF_CONTRACT_TEST(CapabilitiesSayTheLimits) {
   EXPECT_EQ(world.engine(0).create_queue(world.now, bytes).ok(), can.byte_rings);
 }
 
+WHARF_CONTRACT_TEST(CapabilitiesSayTheServices) {
+  World<E> world;
+  const engine::Capabilities can = world.engine(0).capabilities();
+  EXPECT_TRUE(can.serves(engine::ServiceMode::kDefault));
+  for (int number = 0; number < engine::kServiceModeCount; ++number) {
+    engine::QueueConfig config = world.plain();
+    config.service = static_cast<engine::ServiceMode>(number);
+    EXPECT_EQ(world.engine(0).create_queue(world.now, config).ok(), can.serves(config.service))
+        << engine::name(config.service);
+  }
+}
+
 WHARF_CONTRACT_TEST(QueuesNameOnlyWhatExists) {
   World<E> world;
   E& engine = world.engine(0);

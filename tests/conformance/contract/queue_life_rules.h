@@ -146,5 +146,39 @@ WHARF_CONTRACT_TEST(AQueueFailsAndBeginsAnew) {
   EXPECT_FALSE(engine.fail_queue(world.now, 12345).ok());
 }
 
+WHARF_CONTRACT_TEST(AQueueIsSuspendedAndGoesOn) {
+  Pair<E> world;
+  E& engine = world.engine(0);
+  constexpr bool kSuspends = requires(TimePs now, QueueId queue) {
+    engine.suspend_queue(now, queue);
+    engine.resume_queue(now, queue);
+  };
+  EXPECT_EQ(engine.capabilities().suspends, kSuspends);
+  if constexpr (kSuspends) {
+    world.flies = false;
+    ASSERT_EQ(world.post(1, Verb::kWrite), PostStatus::kOk);
+    world.settle();
+    ASSERT_TRUE(engine.suspend_queue(world.now, world.queue[0]).ok());
+    EXPECT_EQ(engine.queue_state(world.queue[0]), QueueState::kSuspended);
+    EXPECT_FALSE(engine.suspend_queue(world.now, world.queue[0]).ok());
+    world.flies = true;  // What was begun ends.
+    world.run();
+    ASSERT_EQ(world.hosts[0].completions.size(), 1U);
+    EXPECT_TRUE(world.hosts[0].completions[0].ok());
+    EXPECT_EQ(engine.queue_state(world.queue[0]), QueueState::kSuspended);
+    ASSERT_TRUE(engine.resume_queue(world.now, world.queue[0]).ok());
+    EXPECT_EQ(engine.queue_state(world.queue[0]), QueueState::kReady);
+    EXPECT_FALSE(engine.resume_queue(world.now, world.queue[0]).ok());
+    ASSERT_EQ(world.post(2, Verb::kWrite), PostStatus::kOk);
+    world.run();
+    ASSERT_EQ(world.hosts[0].completions.size(), 2U);
+    EXPECT_TRUE(world.hosts[0].completions[1].ok());
+    ASSERT_TRUE(engine.suspend_queue(world.now, world.queue[0]).ok());
+    ASSERT_TRUE(engine.fail_queue(world.now, world.queue[0]).ok());
+    EXPECT_EQ(engine.queue_state(world.queue[0]), QueueState::kError);
+    EXPECT_FALSE(engine.resume_queue(world.now, world.queue[0]).ok());
+  }
+}
+
 }  // namespace
 }  // namespace wharf::contract
