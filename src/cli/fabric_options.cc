@@ -11,6 +11,10 @@ void FabricOptions::declare(Options& app) {
   app.add_option("--cm", matrix, "Connection matrix of htsim: a run of many hosts; - is standard input")
       .not_empty();
   app.add_option("--flows", flows, "Flows from CSV: src,dst,bytes,start_ns[,op,priority,after]").not_empty();
+  app.add_option("--goal", goal,
+                 "Ranks that compute, send and receive: a text in the Group Operation Assembly Language of "
+                 "LogGOPSim")
+      .not_empty();
   app.add_option(
          "--collective", collective,
          "Flows of a collective: ring_all_reduce, all_to_all, ... (`wharf list collectives`); sizes and "
@@ -37,6 +41,7 @@ Result<sim::RunRequest> FabricOptions::request(const ScenarioOptions& scenario) 
   stands_for("run.threads", threads == 0 ? "" : fmt::format("{}", threads), "--threads");
   stands_for("traffic.cm", data_file(matrix), "--cm");
   stands_for("traffic.table", data_file(flows), "--flows");
+  stands_for("traffic.goal", data_file(goal), "--goal");
   stands_for("traffic.collective", collective, "--collective");
   stands_for("traffic.arrivals", data_file(arrivals), "--arrivals");
   stands_for("topology.from", data_file(topology), "--topo");

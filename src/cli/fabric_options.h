@@ -16,6 +16,7 @@ namespace wharf::cli {
 struct FabricOptions {
   std::string matrix;
   std::string flows;
+  std::string goal;
   std::string collective;
   std::string arrivals;
   std::string topology;

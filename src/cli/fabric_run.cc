@@ -27,6 +27,7 @@
 #include "sim/scenario/fabric_summary.h"
 #include "sim/scenario/input_hash.h"
 #include "sim/scenario/observed_network.h"
+#include "sim/scenario/rank_results.h"
 #include "sim/scenario/traffic_results.h"
 #include "wharf/schema_version.h"
 
@@ -143,6 +144,59 @@ void add_traffic(std::vector<report::Part>& parts, const sim::FabricInputs& inpu
   if (classes.size() > 1) parts.emplace_back(size_table(classes));
 }
 
+report::TextTable rank_table(const sim::RankStatistics& statistics) {
+  using report::Align;
+  report::TextTable table({{"ranks"},
+                           {"min", Align::kRight},
+                           {"mean", Align::kRight},
+                           {"p50", Align::kRight},
+                           {"p95", Align::kRight},
+                           {"p99", Align::kRight},
+                           {"max", Align::kRight}});
+  const auto add = [&table](std::string name, const sim::TimeSpread& spread) {
+    std::vector<std::string> row{std::move(name)};
+    for (const TimePs time : {spread.min, spread.mean, spread.p50, spread.p95, spread.p99, spread.max})
+      row.push_back(microseconds_text(as_nanoseconds(time)));
+    table.add_row(row);
+  };
+  add("finished after, us", statistics.finish);
+  add("computed for, us", statistics.computed);
+  return table;
+}
+
+/// Where the run was long.
+report::TextTable slowest_ranks(const sim::RankStatistics& statistics, const workload::RankProgram& program,
+                                const std::vector<sim::RankRecord>& ranks) {
+  using report::Align;
+  report::TextTable table({{"last ranks", Align::kRight},
+                           {"host", Align::kRight},
+                           {"finished, us", Align::kRight},
+                           {"computed, us", Align::kRight},
+                           {"share", Align::kRight}});
+  for (const std::uint32_t rank : statistics.slowest) {
+    const auto [finish, computed] = ranks[rank];
+    table.add_row({fmt::format("{}", rank), fmt::format("{}", program.hosts[rank]),
+                   microseconds_text(as_nanoseconds(finish)), microseconds_text(as_nanoseconds(computed)),
+                   finish == kTimeZero ? std::string("-")
+                                       : fmt::format("{:.1f} %", 100.0 * static_cast<double>(computed.ps) /
+                                                                     static_cast<double>(finish.ps))});
+  }
+  return table;
+}
+
+void add_ranks(std::vector<report::Part>& parts, const workload::RankProgram& program,
+               const std::vector<sim::RankRecord>& ranks) {
+  const sim::RankStatistics statistics = sim::statistics_of(ranks);
+  parts.emplace_back(
+      report::in_lines(fmt::format("{} of {} finished, with {} and {}", statistics.finished,
+                                   report::counted(ranks.size(), "rank", "ranks"),
+                                   report::counted(program.ops.size(), "operation", "operations"),
+                                   report::counted(program.messages.size(), "message", "messages"))));
+  if (statistics.finished == 0) return;
+  parts.emplace_back(rank_table(statistics));
+  parts.emplace_back(slowest_ranks(statistics, program, ranks));
+}
+
 /// What is a function of scenario and seed.
 std::vector<report::Part> parts_of(const sim::FabricInputs& inputs, const sim::FabricReport& report,
                                    const sim::FabricResults& results) {
@@ -159,6 +213,7 @@ std::vector<report::Part> parts_of(const sim::FabricInputs& inputs, const sim::F
     parts.emplace_back(table_of(statistics));
     add_traffic(parts, inputs, report, results.ideal);
   }
+  if (!report.ranks.empty()) add_ranks(parts, inputs.flows.ranks, report.ranks);
   if (statistics.cut) {
     parts.emplace_back(report::in_lines(fmt::format(
         "cut at {} us: {} bytes had arrived, those of unfinished flows counted, goodput {:.1f} Gb/s",
@@ -313,6 +368,8 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     WHARF_TRY(directory->write("summary.json", versioned(results.summary).dump(2) + "\n"));
     WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
     WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report)));
+    if (!report->ranks.empty())
+      WHARF_TRY(directory->write("ranks.csv", sim::ranks_csv(inputs->flows, report->ranks)));
     for (const sim::ObservedFile& file : sim::files_of(network, inputs->flows))
       WHARF_TRY(directory->write(file.name, file.text));
     if (request.plot) {

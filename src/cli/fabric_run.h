@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// wharf run of many hosts, from a scenario or from --cm, --flows, --collective or --arrivals: its table, and
-// its files under --out.
+// wharf run of many hosts, from a scenario or from --cm, --flows, --goal, --collective or --arrivals: its
+// table, and its files under --out.
 #pragma once
 
 #include <string>

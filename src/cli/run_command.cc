@@ -42,6 +42,7 @@ class RunCommand : public Command {
            "      --out out/permutation\n"
            "  wharf run --flows scenarios/few-flows.csv --topo fat_tree:16 \\\n"
            "      --set fabric.protocol=roce\n"
+           "  wharf run --goal scenarios/ring-steps.goal --set traffic.calc_scale=2\n"
            "  wharf run --collective ring_all_reduce --topo fat_tree:16 \\\n"
            "      --set traffic.size=4MiB --set traffic.placement=stride:4\n"
            "  wharf run --arrivals web_search --topo leaf_spine:32 --threads 2 \\\n"
@@ -96,7 +97,7 @@ class RunCommand : public Command {
     }
     if (scenario_.file.empty())
       return Error{ErrorKind::kUsage,
-                   "wharf run: scenario is required, or --cm, --flows, --collective or --arrivals"};
+                   "wharf run: scenario is required, or --cm, --flows, --goal, --collective or --arrivals"};
     if (plot_ && out_.empty())
       return Error{ErrorKind::kUsage, "wharf run: --plot draws into the result directory, so it needs --out"};
     if (fabric_.threads != 0) scenario_.overrides.push_back(fmt::format("hosts.threads={}", fabric_.threads));

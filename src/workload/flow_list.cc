@@ -17,6 +17,7 @@ std::uint32_t FlowList::largest_host() const {
 }
 
 void FlowList::share_connections(SharedConnections shared) {
+  if (shared == SharedConnections::kAsRead) return;
   for (std::uint32_t i = 0; i < flows.size(); ++i) {
     Flow& flow = flows[i];
     flow.connection = shared == SharedConnections::kAll    ? 0

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "verbs/verb.h"
+#include "workload/rank_program.h"
 
 namespace wharf::workload {
 
@@ -60,9 +61,10 @@ struct LinkFailure {
 
 /// Which flows from one host to another share a connection.
 enum class SharedConnections : std::uint8_t {
-  kAll,   ///< All of them.
-  kNone,  ///< Each has its own.
-  kById,  ///< Those with the same id.
+  kAll,     ///< All of them.
+  kNone,    ///< Each has its own.
+  kById,    ///< Those with the same id.
+  kAsRead,  ///< As the reader has numbered them: those of one NIC of a rank.
 };
 
 struct FlowList {
@@ -74,6 +76,7 @@ struct FlowList {
   std::vector<Trigger> triggers{};
   std::vector<std::uint32_t> activations{};  ///< Indices of triggers, flow by flow; kOnReceipt may be added.
   std::vector<LinkFailure> failures{};
+  RankProgram ranks{};  ///< If there are any, they say when flows start, in place of times and triggers.
   std::vector<std::string> remarks{};  ///< Sentences: what was read and does not count.
 
   std::uint32_t largest_host() const;

@@ -128,11 +128,29 @@ TEST_F(FabricScenario, Refusals) {
   expect_refusal({"run", file_, "--timeline"}, 2, "--timeline is for runs of programs, not of flows");
 }
 
+TEST_F(FabricScenario, RanksThatComputeAndSend) {
+  const Outcome outcome = wharf({"run", "scenarios/ring-steps.toml", "--out", scratch_ / "out"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("8 of 8 ranks finished, with 288 operations and 112 messages\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("last ranks  host"));
+  const std::string csv = content(scratch_ / "out/ranks.csv");
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 9);
+  EXPECT_THAT(csv, HasSubstr("\n7,14,36,14,14,917504,917504,48000.000,"));
+  const auto summary = nlohmann::json::parse(content(scratch_ / "out/summary.json"));
+  EXPECT_EQ(summary["ranks"]["computed_ns"]["max"], 48000.0);
+  for (const char* threads : {"1", "2"}) {
+    const Outcome same = wharf({"run", "scenarios/ring-steps.toml", "--threads", threads, "--json"});
+    EXPECT_EQ(same.json()["fingerprint"], summary["fingerprint"]);
+    EXPECT_EQ(same.json()["ranks"], summary["ranks"]);
+  }
+}
+
 // Words that a shell gives by accident, files that are none, and bytes that would drive a terminal.
 TEST_F(FabricScenario, WrongWordsAndFilesAreRefusedInOneLine) {
-  for (const char* option : {"--topo", "--profile", "--out", "--cm", "--flows", "--collective", "--arrivals"})
+  for (const char* option :
+       {"--topo", "--profile", "--out", "--cm", "--flows", "--goal", "--collective", "--arrivals"})
     expect_refusal({"run", file_, option, ""}, 2, std::string(option) + ": found no value, expected one");
-  for (const char* option : {"--cm", "--flows"})
+  for (const char* option : {"--cm", "--flows", "--goal"})
     expect_refusal({"run", option, "/dev/zero"}, 3, "/dev/zero is a device, expected a file");
   expect_refusal({"run", "--collective", "incast", "--topo", "/dev/zero"}, 3, "/dev/zero is a device");
   expect_refusal({"run", "/dev/zero"}, 3, "/dev/zero is a device, expected a file");

@@ -275,7 +275,8 @@ TEST(CliFabric, Refusals) {
   expect_refusal({"run", "--cm", one, "--topo", "fat_trea:16"}, 3, "did you mean fat_tree?");
   expect_refusal({"run", "--cm", one, "--topo", "star:4"}, 3,
                  "one.cm:1:7: found Nodes 16, expected at most 4 as star:4 has them");
-  expect_refusal({"run", "--cm", one, "--flows", one}, 2, "expected one of --cm, --flows, --collective");
+  expect_refusal({"run", "--cm", one, "--flows", one}, 2,
+                 "expected one of --cm, --flows, --goal, --collective");
   expect_refusal({"run", "--topo", "star:4"}, 2, "expected --cm, --flows");
   expect_refusal({"run", "--cm", one, "--capture", "laef0-host0=x"}, 3, "did you mean leaf0-host0?");
   expect_refusal({"run", "--cm", one, "--plot"}, 2, "so it needs --out");

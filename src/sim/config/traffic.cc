@@ -11,6 +11,9 @@
 
 #include "base/check.h"
 #include "base/nearest_name.h"
+#include "workload/connection_matrix.h"
+#include "workload/flow_table.h"
+#include "workload/goal_trace.h"
 
 namespace wharf::sim {
 namespace {
@@ -43,14 +46,20 @@ std::string suggestion(std::string_view wrong, std::span<const std::string_view>
 bool looks_like_file(std::string_view text) { return text.find_first_of("./") != std::string_view::npos; }
 
 /// Keys of which one gives the flows.
-constexpr std::array<std::string_view, 4> kSources{"traffic.cm", "traffic.table", "traffic.collective",
-                                                   "traffic.arrivals"};
+constexpr std::array<std::string_view, 5> kSources{"traffic.cm", "traffic.table", "traffic.goal",
+                                                   "traffic.collective", "traffic.arrivals"};
+constexpr std::array<TrafficFile, 3> kFiles{{{"traffic.cm", "--cm", &TrafficSettings::matrix},
+                                             {"traffic.table", "--flows", &TrafficSettings::table},
+                                             {"traffic.goal", "--goal", &TrafficSettings::goal}}};
 constexpr std::string_view kNone = "none";
 
 void bind_sources(Binder& binder, TrafficSettings& traffic) {
   binder.text("cm", traffic.matrix, "flows from a connection matrix of htsim; --cm is its short form");
   binder.text("table", traffic.table,
               "flows from CSV, src,dst,bytes,start_ns[,op,priority,after]; --flows is its short form");
+  binder.text("goal", traffic.goal,
+              "ranks that compute, send and receive, from a text in the Group Operation Assembly Language; "
+              "--goal is its short form");
   std::vector<Choice<std::optional<workload::Collective>>> collectives{{kNone, std::nullopt}};
   for (std::size_t i = 0; i < workload::collective_names().size(); ++i)
     collectives.push_back({workload::collective_names()[i], static_cast<workload::Collective>(i)});
@@ -68,10 +77,14 @@ void bind_sources(Binder& binder, TrafficSettings& traffic) {
 }
 
 void bind_ranks(Binder& binder, TrafficSettings& traffic) {
-  const Binder::Section section(binder, "", traffic.given(),
+  {
+    const Binder::Section given(binder, "", traffic.given(),
                                 "only with traffic.collective or traffic.arrivals");
-  binder.integer("ranks", traffic.ranks, "hosts that take part; 0: all, or as many as the placement lists", 0,
-                 workload::kFlowHostsMax);
+    binder.integer("ranks", traffic.ranks, "hosts that take part; 0: all, or as many as the placement lists",
+                   0, workload::kFlowHostsMax);
+  }
+  const Binder::Section section(binder, "", traffic.given() || !traffic.goal.empty(),
+                                "only with traffic.collective, traffic.arrivals or traffic.goal");
   std::string placement = "linear";
   constexpr std::array<std::string_view, 3> kWords{"linear", "stride", "random"};
   binder.text("placement", placement, fmt::format("the host of each rank: {}", workload::kPlacementForms));
@@ -86,6 +99,23 @@ void bind_ranks(Binder& binder, TrafficSettings& traffic) {
 }
 
 }  // namespace
+
+std::span<const TrafficFile> traffic_files() { return kFiles; }
+
+const TrafficFile* traffic_file(const TrafficSettings& traffic) {
+  for (const TrafficFile& each : kFiles) {
+    if (!(traffic.*each.file).empty()) return &each;
+  }
+  return nullptr;
+}
+
+Result<workload::FlowList> read_traffic_file(const TrafficSettings& traffic, std::string_view text,
+                                             const std::string& name, bool connection_reuse) {
+  if (!traffic.matrix.empty())
+    return workload::read_connection_matrix(text, name, {.connection_reuse = connection_reuse});
+  if (!traffic.goal.empty()) return workload::read_goal_trace(text, name);
+  return workload::read_flow_table(text, name);
+}
 
 bool TrafficSettings::sizes_from_file() const {
   return looks_like_file(arrivals) && !workload::published_distribution(arrivals);
@@ -135,6 +165,11 @@ void bind_traffic(Binder& binder, TrafficSettings& traffic) {
                  1);
   }
   bind_ranks(binder, traffic);
+  {
+    const Binder::Section computed(binder, "", !traffic.goal.empty(), "only with traffic.goal");
+    binder.number("calc_scale", traffic.calc_scale,
+                  "times what every calc of the trace takes, which is in nanoseconds there", 0, 1e6);
+  }
   const Binder::Section arriving(binder, "", !traffic.arrivals.empty(), "only with traffic.arrivals");
   binder.choice<workload::ArrivalPattern>("pattern", traffic.pattern, kPatterns,
                                           "who sends to whom; incast: everybody to rank 0");
@@ -160,6 +195,36 @@ Result<std::vector<std::uint32_t>> place(const TrafficSettings& traffic, std::ui
   auto placed = workload::place_ranks(traffic.placement, traffic.ranks, hosts, seed);
   if (!placed) return input_error("traffic." + placed.error().message);
   return placed;
+}
+
+Result<void> place_program(const TrafficSettings& traffic, std::uint32_t first, std::uint32_t count,
+                           std::uint64_t seed, workload::FlowList& list) {
+  const std::uint32_t ranks = list.ranks.ranks();
+  const workload::Placement& placement = traffic.placement;
+  const bool listed = placement.kind == workload::PlacementKind::kListed;
+  if (listed && placement.hosts.size() != ranks) {
+    return input_error(
+        fmt::format("traffic.placement: found {} hosts, expected one for each of the {} ranks "
+                    "of {}",
+                    placement.hosts.size(), ranks, list.name));
+  }
+  if (ranks > count) {
+    return input_error(fmt::format("{}: found {} ranks, expected at most {}, one for each host{}", list.name,
+                                   ranks, count, first == 0 ? "" : " that makes traffic alone"));
+  }
+  auto hosts = workload::place_ranks(placement, ranks, listed ? first + count : count, seed);
+  if (!hosts) return input_error("traffic." + hosts.error().message);
+  for (std::uint32_t& host : *hosts) {
+    if (!listed) host += first;
+    if (host < first) {
+      return input_error(
+          fmt::format("traffic.placement: found host {}, expected hosts from {} to {}, which "
+                      "make traffic alone",
+                      host, first, first + count - 1));
+    }
+  }
+  workload::move_ranks(list, *hosts);
+  return workload::scale_calc(list.ranks, traffic.calc_scale);
 }
 
 BitsPerSecond host_rate(const Topology& topology) {

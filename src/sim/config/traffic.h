@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -18,10 +20,12 @@
 
 namespace wharf::sim {
 
-/// At most one of `matrix`, `table`, `collective` and `arrivals` is set.
+/// At most one of `matrix`, `table`, `goal`, `collective` and `arrivals` is set.
 struct TrafficSettings {
   std::string matrix{};  ///< A connection matrix of htsim; empty: none.
   std::string table{};   ///< A table of flows; empty: none.
+  std::string goal{};    ///< A trace of ranks that compute and send; empty: none.
+  double calc_scale = 1;
   std::optional<workload::Collective> collective{};
   std::string arrivals{};    ///< A published distribution of sizes, "fixed" or a file; empty: none.
   std::string sizes_file{};  ///< The file of `arrivals`, where it was found.
@@ -34,7 +38,7 @@ struct TrafficSettings {
   TimePs duration{};
 
   /// Whether there are any flows.
-  bool any() const { return given() || !matrix.empty() || !table.empty(); }
+  bool any() const { return given() || !matrix.empty() || !table.empty() || !goal.empty(); }
   /// Whether flows are generated.
   bool given() const { return collective || !arrivals.empty(); }
   /// Whether `arrivals` names a file.
@@ -48,6 +52,18 @@ inline constexpr std::uint64_t kArrivingFlows = 1000;
 /// Leaves the source of flows of the highest layer that gives one, and says which lower ones it replaces.
 /// Refuses two of one layer.
 Result<std::vector<std::string>> keep_one_traffic(ConfigDocument& document);
+/// The keys that name a file of flows: of them one has it.
+struct TrafficFile {
+  std::string_view key;
+  std::string_view option;
+  std::string TrafficSettings::*file;
+};
+std::span<const TrafficFile> traffic_files();
+/// The one that is given, or null.
+const TrafficFile* traffic_file(const TrafficSettings& traffic);
+/// The flows of a file of `traffic`, which names one. `name`: what messages call it.
+Result<workload::FlowList> read_traffic_file(const TrafficSettings& traffic, std::string_view text,
+                                             const std::string& name, bool connection_reuse);
 /// Lists every key.
 void bind_traffic(Binder& binder, TrafficSettings& traffic);
 std::string_view name(workload::ArrivalPattern pattern);
@@ -55,6 +71,10 @@ std::string_view name(workload::ArrivalPattern pattern);
 /// Where the ranks are on `hosts` hosts.
 Result<std::vector<std::uint32_t>> place(const TrafficSettings& traffic, std::uint32_t hosts,
                                          std::uint64_t seed);
+/// Scales the computations of a trace and puts its ranks at hosts, of which there are `count` from `first`
+/// on.
+Result<void> place_program(const TrafficSettings& traffic, std::uint32_t first, std::uint32_t count,
+                           std::uint64_t seed, workload::FlowList& list);
 /// What hosts can send: the slowest one's ports together.
 BitsPerSecond host_rate(const Topology& topology);
 /// The flows of `traffic`, which is given. `table`: what the file of arrivals holds, if they name one.

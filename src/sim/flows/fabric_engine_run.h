@@ -118,10 +118,10 @@ class FabricEngineRun {
       const TimePs slice_end = min(limit, (now / slice + 1) * slice);
       const TimePs next = fabric.next_time();
       const bool idle = next >= slice_end && next != kNever && slice_end != limit;
-      const FabricEnd end = idle ? FabricEnd::kTimeReached : fabric.run_until(slice_end, flows().size());
+      const FabricEnd end = idle ? FabricEnd::kTimeReached : fabric.run_until(slice_end, run_.to_finish());
       now = slice_end;
       if (!idle) write_captured(fabric, captures);
-      if (fabric.finished() >= flows().size()) return FabricOutcome::kFinished;
+      if (fabric.finished() >= run_.to_finish()) return FabricOutcome::kFinished;
       if (end == FabricEnd::kDrained) {
         return config_.end == kNever ? FabricOutcome::kStalled : FabricOutcome::kTimeReached;
       }
@@ -131,18 +131,18 @@ class FabricEngineRun {
       if (stall.looks(now, fabric.delivered_bytes(), fabric.finished())) {
         if (!awaits_something(now)) {
           silent_since_ = stall.since();
-          if (idle) (void)fabric.run_until(now, flows().size());
+          if (idle) (void)fabric.run_until(now, run_.to_finish());
           return FabricOutcome::kStalled;
         }
         stall.excuse(now);
       }
       if (deadlocked(fabric, now)) {
-        if (idle) (void)fabric.run_until(now, flows().size());
+        if (idle) (void)fabric.run_until(now, run_.to_finish());
         return FabricOutcome::kStalled;
       }
       if (options.interrupt != nullptr && options.interrupt->load()) return FabricOutcome::kInterrupted;
       if (options.progress != nullptr) {
-        progress.finished = fabric.finished();
+        progress.finished = fabric.finished() - ranks_done();
         progress.delivered_bytes = fabric.delivered_bytes();
         progress.simulated = now;
         progress.hops = fabric.counters().hops;
@@ -169,17 +169,26 @@ class FabricEngineRun {
     return stuck;
   }
 
-  /// Whether a flow is to start or a link to change by itself.
+  std::uint64_t ranks_done() const {
+    return static_cast<std::uint64_t>(
+        std::count_if(run_.ranks.begin(), run_.ranks.end(), [](const auto& rank) { return rank.done(); }));
+  }
+
+  /// Whether a flow is to start, a rank to compute on or a link to change by itself.
   bool awaits_something(TimePs now) const {
     for (const FlowRun::Host& host : run_.hosts) {
       if (!host.waiting.empty() && host.waiting.front().at >= now) return true;
+    }
+    for (const workload::RankRun& rank : run_.ranks) {
+      if (rank.next_time() != kNever && rank.next_time() >= now) return true;
     }
     return std::any_of(config_.fabric.changes.begin(), config_.fabric.changes.end(),
                        [&](const LinkChange& change) { return change.at >= now; });
   }
 
   void collect(Fabric<Host>& fabric, FabricReport& report) {
-    report.finished = fabric.finished();
+    report.ranks = ranks_of(run_);
+    report.finished = fabric.finished() - ranks_done();
     report.delivered_bytes = fabric.delivered_bytes();
     if (fabric.config().ingest.limited()) {
       for (NodeId host = 0; host < topology_.host_count(); ++host)
@@ -216,11 +225,7 @@ class FabricEngineRun {
   std::string describe_stall(Fabric<Host>& fabric) {
     std::uint32_t first = 0;
     while (first < flows().size() && run_.records[first].end != kNever) ++first;
-    const workload::Flow& flow = flows()[first];
-    std::string text = fmt::format(
-        "{} of {} flows have not finished at {}, the first of them flow {} ({}->{}), which has {}",
-        flows().size() - fabric.finished(), flows().size(), format_time(fabric.now()), flow.id, flow.source,
-        flow.destination, run_.records[first].start == kNever ? "not started" : "started");
+    std::string text = run_.ranks.empty() ? unfinished_flows(fabric, first) : unfinished_ranks(fabric);
     if (silent_since_ != kNever)
       text += fmt::format("; nothing has arrived since {}", format_time(silent_since_));
     if (!deadlock_.empty()) return text + "; deadlock by flow control: " + describe_cycle(names_, deadlock_);
@@ -231,10 +236,29 @@ class FabricEngineRun {
       text += fmt::format("; flow control holds {} port{}, the first {}", held.size(),
                           held.size() == 1 ? "" : "s", names_[held.front()]);
     }
+    if (first == flows().size()) return text;  // Only ranks have not finished.
     std::vector<std::string> waits;
-    engine(fabric, flow.source).describe_waiting(waits);
+    engine(fabric, flows()[first].source).describe_waiting(waits);
     if (!waits.empty()) text += "; " + waits.front();
     return text;
+  }
+
+  std::string unfinished_flows(Fabric<Host>& fabric, std::uint32_t first) const {
+    const workload::Flow& flow = flows()[first];
+    return fmt::format(
+        "{} of {} flows have not finished at {}, the first of them flow {} ({}->{}), which has {}",
+        flows().size() - fabric.finished(), flows().size(), format_time(fabric.now()), flow.id, flow.source,
+        flow.destination, run_.records[first].start == kNever ? "not started" : "started");
+  }
+
+  std::string unfinished_ranks(Fabric<Host>& fabric) const {
+    const auto first = std::find_if(run_.ranks.begin(), run_.ranks.end(),
+                                    [](const workload::RankRun& rank) { return !rank.done(); });
+    std::string text = fmt::format("{} of {} ranks have not finished at {}", run_.ranks.size() - ranks_done(),
+                                   run_.ranks.size(), format_time(fabric.now()));
+    if (first == run_.ranks.end()) return text;
+    return text + fmt::format(", the first of them rank {}, which waits for {}", first - run_.ranks.begin(),
+                              first->waiting());
   }
 
   const Topology& topology_;

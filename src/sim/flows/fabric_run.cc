@@ -28,7 +28,9 @@ Result<engine::Capabilities> capabilities_of(const FabricRunConfig& config) {
 Result<void> check_flows(const Topology& topology, const workload::FlowList& flows,
                          const FabricRunConfig& config) {
   if (flows.flows.empty())
-    return input_error(fmt::format("{}: found no flows, expected at least one", flows.name));
+    return input_error(flows.ranks.empty()
+                           ? fmt::format("{}: found no flows, expected at least one", flows.name)
+                           : fmt::format("{}: found no send, expected at least one", flows.name));
   for (const workload::Flow& flow : flows.flows) {
     const std::uint32_t larger = std::max(flow.source, flow.destination);
     if (larger < topology.host_count()) continue;

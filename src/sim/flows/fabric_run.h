@@ -66,6 +66,7 @@ struct FabricReport {
   FabricOutcome outcome = FabricOutcome::kFinished;
   std::string waiting;  ///< Stalled: one sentence, who waits for what.
   std::vector<FlowRecord> records;
+  std::vector<RankRecord> ranks;  ///< Of the list's program, if it has one.
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
   std::uint64_t delivered_bytes = 0;   ///< Payload that has arrived, of flows that have not ended, too.

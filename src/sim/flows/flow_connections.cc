@@ -149,6 +149,7 @@ Result<void> connect_flows(FlowRun& run, const FlowRules& rules,
 
 void start_flows(FlowRun& run) {
   const std::vector<workload::Flow>& flows = run.list->flows;
+  if (!run.ranks.empty()) return;  // Ranks start theirs.
   for (std::uint32_t i = 0; i < flows.size(); ++i) {
     if (flows[i].trigger == workload::kNoTrigger) run.wait(flows[i].source, {flows[i].start, i});
   }

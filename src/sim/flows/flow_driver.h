@@ -16,6 +16,7 @@
 #include "verbs/completion.h"
 #include "wire/protocol_traits.h"
 #include "workload/flow_list.h"
+#include "workload/rank_run.h"
 
 namespace wharf::sim {
 
@@ -30,6 +31,12 @@ struct FlowRecord {
 
   std::uint32_t retransmissions() const { return retransmitted[0] + retransmitted[1]; }
   std::uint32_t trims() const { return trimmed[0] + trimmed[1]; }
+};
+
+/// What became of a rank.
+struct RankRecord {
+  TimePs finish = kNever;  ///< Of its last operation; kNever where it did not come to that.
+  TimePs computed{};       ///< Of all its computations that have ended.
 };
 
 /// Whether the sender says that it has sent the packet before.
@@ -48,9 +55,15 @@ struct FlowRun {
         records(flow_list.flows.size()),
         requests(flow_list.flows.size()),
         hosts(host_count) {
-    if (!triggers.waits_for_receipts()) return;
+    const workload::RankProgram& program = flow_list.ranks;
+    for (std::uint32_t rank = 0; rank < program.ranks(); ++rank) ranks.emplace_back(program, rank);
+    if (!ranks.empty()) rank_at.resize(hosts.size(), nullptr);
+    for (std::uint32_t rank = 0; rank < program.ranks(); ++rank) rank_at[program.hosts[rank]] = &ranks[rank];
+    if (!triggers.waits_for_receipts() && program.empty()) return;
     for (const workload::Flow& flow : flow_list.flows) to_receive.push_back(flow.bytes);
   }
+  FlowRun(const FlowRun&) = delete;
+  FlowRun& operator=(const FlowRun&) = delete;
 
   /// A flow whose start is known, and that waits for it.
   struct Waiting {
@@ -83,7 +96,16 @@ struct FlowRun {
       host.waiting.clear();
       host.held.clear();
     }
+    for (workload::RankRun& rank : ranks) rank.stop();
   }
+
+  /// The rank at `host`, or null.
+  workload::RankRun* rank_of(std::uint32_t host) { return rank_at.empty() ? nullptr : rank_at[host]; }
+  const workload::RankRun* rank_of(std::uint32_t host) const {
+    return rank_at.empty() ? nullptr : rank_at[host];
+  }
+  /// What counts as finished when all is done: flows, and ranks.
+  std::uint64_t to_finish() const { return list->flows.size() + ranks.size(); }
 
   const workload::FlowList* list;
   workload::FlowTriggers triggers;
@@ -94,9 +116,17 @@ struct FlowRun {
   bool inline_data = false;       ///< The engine takes described data with the request.
   bool awaited = true;            ///< The run is about them: it ends when they have ended.
   bool stopped = false;
-  FlowWatch* watch = nullptr;             ///< Of chosen flows, if there are any.
-  std::vector<std::uint64_t> to_receive;  ///< By flow, bytes; only when triggers wait for receipts.
+  FlowWatch* watch = nullptr;               ///< Of chosen flows, if there are any.
+  std::vector<std::uint64_t> to_receive;    ///< By flow, bytes; only when something waits for receipts.
+  std::vector<workload::RankRun> ranks;     ///< Of the list's program. Each is touched by its host alone.
+  std::vector<workload::RankRun*> rank_at;  ///< By host; empty without a program.
 };
+
+inline std::vector<RankRecord> ranks_of(const FlowRun& run) {
+  std::vector<RankRecord> records;
+  for (const workload::RankRun& rank : run.ranks) records.push_back({rank.finish(), rank.computed()});
+  return records;
+}
 
 /// What the hosts of one partition hear of triggers that reach from host to host. An activation is heard
 /// everywhere at the same instant, later than it happened (sim/fabric/notice.h), so every partition counts
@@ -133,6 +163,8 @@ class FlowDriver {
   template <engine::Engine E>
   void act(TimePs now, E& engine) {
     FlowRun::Host& mine = run_->hosts[host_];
+    if (workload::RankRun* rank = run_->rank_of(host_)) [[unlikely]]
+      of_rank(now, *rank, [&] { rank->advance(now); });
     while (!mine.waiting.empty() && mine.waiting.front().at <= now) {
       const std::uint32_t flow = mine.waiting.front().flow;
       std::pop_heap(mine.waiting.begin(), mine.waiting.end(), std::greater<>());
@@ -154,6 +186,8 @@ class FlowDriver {
     release_held(now, engine);
     if (!completion.ok()) return;  // What waits for it has no data to go on with.
     activate(now, flow, workload::FlowEvent::kFinished);
+    if (workload::RankRun* rank = run_->rank_of(host_)) [[unlikely]]
+      of_rank(now, *rank, [&] { rank->sent(now, flow); });
     act(now, engine);
   }
 
@@ -185,7 +219,9 @@ class FlowDriver {
 
   TimePs deadline() const {
     const FlowRun::Host& mine = run_->hosts[host_];
-    return mine.waiting.empty() ? kNever : mine.waiting.front().at;
+    const TimePs flow = mine.waiting.empty() ? kNever : mine.waiting.front().at;
+    const workload::RankRun* rank = std::as_const(*run_).rank_of(host_);
+    return rank == nullptr ? flow : min(flow, rank->next_time());
   }
 
  private:
@@ -197,7 +233,22 @@ class FlowDriver {
     if (run_->list->flows[flow].destination != host_ || left == 0) return;
     left -= std::min<std::uint64_t>(left, access.length);
     if (left > 0) return;
-    if (activate(now, flow, workload::FlowEvent::kReceived)) context_->woken.push_back(host_);
+    bool wake = activate(now, flow, workload::FlowEvent::kReceived);
+    if (workload::RankRun* rank = run_->rank_of(host_)) [[unlikely]] {
+      of_rank(now, *rank, [&] { rank->received(now, flow); });
+      wake = true;
+    }
+    if (wake) context_->woken.push_back(host_);
+  }
+
+  /// `happen` to the rank; sends that it makes start now, and it is counted when it is done.
+  template <typename Happen>
+  void of_rank(TimePs now, workload::RankRun& rank, Happen&& happen) {
+    const bool was_done = rank.finish() != kNever;
+    happen();
+    for (const std::uint32_t flow : rank.starting()) run_->wait(host_, {now, flow});
+    rank.starting().clear();
+    if (!was_done && rank.finish() != kNever && run_->awaited) ++context_->finished;
   }
 
   /// What waits for `event` of a flow at this host starts, or will when other hosts have been told. True: a

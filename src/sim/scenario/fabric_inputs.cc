@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -11,8 +12,6 @@
 #include "sim/scenario/input_file.h"
 #include "sim/scenario/input_hash.h"
 #include "sim/scenario/topology_source.h"
-#include "workload/connection_matrix.h"
-#include "workload/flow_table.h"
 
 namespace wharf::sim {
 namespace {
@@ -76,20 +75,31 @@ Result<TopologyFile> topology_for(FabricInputs& inputs, std::uint32_t hosts, boo
   return TopologyFile{.topology = *std::move(built), .fat_tree = *shape};
 }
 
+/// Ranks of a program are at hosts of any topology that has enough.
+Result<void> place_ranks(FabricInputs& inputs) {
+  const TrafficSettings& traffic = inputs.loaded.settings.traffic;
+  auto built = topology_for(inputs, std::max(inputs.flows.ranks.ranks(), traffic.hosts_needed()), true);
+  if (!built) return built.error();
+  inputs.topology = *std::move(built);
+  const std::uint32_t hosts = inputs.topology.topology.host_count();
+  WHARF_TRY(place_program(traffic, 0, hosts, inputs.loaded.settings.seed, inputs.flows));
+  inputs.flows.hosts = hosts;
+  return {};
+}
+
 Result<void> read_flows(FabricInputs& inputs) {
   const FabricSettings& settings = inputs.loaded.settings;
-  const bool matrix = !settings.traffic.matrix.empty();
-  const std::string& file = matrix ? settings.traffic.matrix : settings.traffic.table;
+  const TrafficFile& given = *traffic_file(settings.traffic);
+  const std::string& file = settings.traffic.*given.file;
   const std::string traffic = shown(file);
-  auto text = text_of_key(inputs, matrix ? "traffic.cm" : "traffic.table", file);
+  auto text = text_of_key(inputs, given.key, file);
   if (!text) return text.error();
-  auto list = matrix ? workload::read_connection_matrix(*text, traffic,
-                                                        {.connection_reuse = settings.connection_reuse})
-                     : workload::read_flow_table(*text, traffic);
+  auto list = read_traffic_file(settings.traffic, *text, traffic, settings.connection_reuse);
   if (!list) return list.error();
   inputs.flows = *std::move(list);
+  if (!inputs.flows.ranks.empty()) return place_ranks(inputs);
   if (settings.topology.empty() && inputs.flows.hosts == 0)
-    return without_hosts(inputs.loaded, "traffic.table", "--flows", false);
+    return without_hosts(inputs.loaded, given.key, given.option, false);
   auto built = topology_for(inputs, inputs.flows.hosts, false);
   const std::string nodes =
       inputs.flows.hosts_line == 0

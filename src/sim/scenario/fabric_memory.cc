@@ -40,7 +40,7 @@ std::uint64_t estimate_memory(const Topology& topology, const workload::FlowList
   const auto each = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>((flows.flows.size() + queues - 1) / queues, 1, 1024));
   std::uint64_t bytes = kProgramBytes + hosts * kHostBytes + topology.ports().size() * kPortBytes +
-                        flows.flows.size() * kFlowBytes;
+                        flows.flows.size() * kFlowBytes + flows.ranks.memory_bytes();
   // What no engine takes is refused where engines are made.
   if (const auto engines = engine_memory(config, each))
     bytes += hosts * engines->host + connections * engines->connection;

@@ -167,6 +167,7 @@ workload::SharedConnections FabricSettings::shared_connections() const {
   if (!rules_of(protocol).flows.connections_apart || connections == FlowConnections::kPair)
     return SharedConnections::kAll;
   if (connection_reuse && !traffic.matrix.empty()) return SharedConnections::kById;
+  if (connections == FlowConnections::kAuto && !traffic.goal.empty()) return SharedConnections::kAsRead;
   if (connections == FlowConnections::kAuto && traffic.collective) return SharedConnections::kAll;
   return SharedConnections::kNone;
 }
@@ -180,8 +181,8 @@ void find_files(const ConfigDocument& document, const std::filesystem::path& sce
                 FabricSettings& settings) {
   TrafficSettings& traffic = settings.traffic;
   if (traffic.sizes_from_file()) traffic.sizes_file = traffic.arrivals;
-  find_beside(document, "traffic.cm", scenario, traffic.matrix);
-  find_beside(document, "traffic.table", scenario, traffic.table);
+  for (const TrafficFile& each : traffic_files())
+    find_beside(document, each.key, scenario, traffic.*each.file);
   find_beside(document, "traffic.arrivals", scenario, traffic.sizes_file);
   find_beside(document, "topology.from", scenario, settings.topology);
 }
@@ -240,7 +241,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
     binder.choice<FlowConnections>(
         "connections", settings.connections, kConnections,
         "flows from one host to another have a connection each (a context, a queue "
-        "pair), or all share one; auto: steps of a collective share");
+        "pair), or all share one; auto: steps of a collective share, and messages of one nic of a rank");
   }
   {
     const Binder::Section matrix(binder, "", !settings.traffic.matrix.empty(), "only with traffic.cm");

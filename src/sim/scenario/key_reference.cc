@@ -60,8 +60,8 @@ std::string key_reference() {
       "A scenario file with a section `[fabric]`, `[topology]`, `[traffic]` or `[observe]` is one of many "
       "hosts, with these keys\n"
       "and `[[expect]]` as above. The same keys stand in `--set` of `wharf run` with `--cm`, `--flows`, "
-      "`--collective` or\n"
-      "`--arrivals`, and in profiles for such runs.\n";
+      "`--goal`,\n"
+      "`--collective` or `--arrivals`, and in profiles for such runs.\n";
   add_tables(out, every_fabric_key());
   return out;
 }

@@ -31,8 +31,7 @@ std::vector<InputFile> files_read_by(const Scenario& scenario) {
   if (!config.world.given) return files;
   const FabricSettings& fabric = config.world.fabric;
   add("topology.from", fabric.topology);
-  add("traffic.cm", fabric.traffic.matrix);
-  add("traffic.table", fabric.traffic.table);
+  for (const TrafficFile& each : traffic_files()) add(each.key, fabric.traffic.*each.file);
   if (fabric.traffic.sizes_from_file()) add("traffic.arrivals", fabric.traffic.sizes_file);
   return files;
 }

@@ -137,8 +137,8 @@ Result<Scenario> prepare_programs(const RunRequest& request) {
 Result<FabricInputs> prepare_flows(const RunRequest& request) {
   if (std::count_if(request.options.begin(), request.options.end(), names_flows) > 1) {
     return Error{ErrorKind::kUsage,
-                 "wharf run: found flows from several places, expected one of --cm, --flows, --collective "
-                 "and --arrivals"};
+                 "wharf run: found flows from several places, expected one of --cm, --flows, --goal, "
+                 "--collective and --arrivals"};
   }
   auto loaded = loaded_with(request, [&](std::vector<std::string> overrides) {
     return load_fabric_settings({.profile = request.profile,
@@ -152,11 +152,13 @@ Result<FabricInputs> prepare_flows(const RunRequest& request) {
   if (!loaded->settings.traffic.any()) {
     if (!request.file.empty()) {
       return input_error(fmt::format(
-          "{}: found no flows, expected traffic.cm, traffic.table, traffic.collective or traffic.arrivals",
+          "{}: found no flows, expected traffic.cm, traffic.table, traffic.goal, traffic.collective or "
+          "traffic.arrivals",
           request.file));
     }
-    return Error{ErrorKind::kUsage,
-                 "wharf run: --topo needs flows, expected --cm, --flows, --collective or --arrivals too"};
+    return Error{
+        ErrorKind::kUsage,
+        "wharf run: --topo needs flows, expected --cm, --flows, --goal, --collective or --arrivals too"};
   }
   return read_inputs(*std::move(loaded));
 }

@@ -60,7 +60,8 @@ std::vector<std::string> summary_paths(const ScenarioConfig& config) {
       paths.push_back(fmt::format("{}.counts.{}", prefix, count.name));
   }
   if (config.world.fabric.traffic.any()) {
-    for (std::string& value : background_paths()) paths.push_back(std::move(value));
+    for (std::string& value : background_paths(config.world.fabric.traffic))
+      paths.push_back(std::move(value));
   }
   return paths;
 }

@@ -6,6 +6,7 @@
 
 #include "base/statistics.h"
 #include "sim/scenario/fabric_summary.h"
+#include "sim/scenario/rank_results.h"
 
 namespace wharf::sim {
 namespace {
@@ -93,6 +94,7 @@ void add_traffic_results(nlohmann::ordered_json& summary, const TrafficSettings&
       json["bus_bandwidth_gbps"] = result->bus_bandwidth_gbps;
     }
   }
+  if (!list.ranks.empty()) summary["ranks"] = rank_summary(list.ranks, report.ranks);
   if (!traffic.arrivals.empty()) {
     std::uint64_t bytes = 0;
     for (const workload::Flow& flow : list.flows) bytes += flow.bytes;
@@ -117,6 +119,7 @@ std::vector<std::string> traffic_result_paths(const TrafficSettings& traffic) {
   }
   if (!traffic.arrivals.empty())
     return {"arrivals.load", "arrivals.ranks", "arrivals.bytes", "arrivals.offered_gbps"};
+  if (!traffic.goal.empty()) return rank_summary_paths();
   return {};
 }
 

@@ -37,7 +37,7 @@ struct SizeClass {
 std::vector<SizeClass> slowdown_by_size(const workload::FlowList& list, const FabricReport& report,
                                         const std::vector<TimePs>& ideal);
 
-/// Adds "collective", "arrivals" and, where flows fall into several classes or arrived at random,
+/// Adds "collective", "ranks", "arrivals" and, where flows fall into several classes or arrived at random,
 /// "slowdown_by_size".
 void add_traffic_results(nlohmann::ordered_json& summary, const TrafficSettings& traffic,
                          const Topology& topology, const workload::FlowList& list, const FabricReport& report,

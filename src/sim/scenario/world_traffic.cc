@@ -10,9 +10,8 @@
 
 #include "base/statistics.h"
 #include "sim/scenario/input_file.h"
+#include "sim/scenario/rank_results.h"
 #include "sim/scenario/read_again.h"
-#include "workload/connection_matrix.h"
-#include "workload/flow_table.h"
 
 namespace wharf::sim {
 namespace {
@@ -40,14 +39,12 @@ Result<workload::Placement> place_on_thin_hosts(const TrafficSettings& traffic, 
 }
 
 Result<workload::FlowList> flows_of_file(const TrafficSettings& traffic) {
-  const bool matrix = !traffic.matrix.empty();
-  const std::string& file = matrix ? traffic.matrix : traffic.table;
-  WHARF_TRY(require_readable_again(matrix ? "traffic.cm" : "traffic.table", file));
+  const TrafficFile& given = *traffic_file(traffic);
+  const std::string& file = traffic.*given.file;
+  WHARF_TRY(require_readable_again(given.key, file));
   auto text = read_text(file);
-  if (!text)
-    return Error{text.error().kind,
-                 fmt::format("{}: {}", matrix ? "traffic.cm" : "traffic.table", text.error().message)};
-  return matrix ? workload::read_connection_matrix(*text, file, {}) : workload::read_flow_table(*text, file);
+  if (!text) return Error{text.error().kind, fmt::format("{}: {}", given.key, text.error().message)};
+  return read_traffic_file(traffic, *text, file, false);
 }
 
 Result<std::optional<workload::SizeDistribution>> sizes_of_file(const TrafficSettings& traffic) {
@@ -78,7 +75,12 @@ Result<workload::FlowList> world_flows(const TrafficSettings& traffic, TrafficRo
                     "make traffic alone: hosts.clients from 1 to {}",
                     roles.clients, roles.hosts, roles.servers, roles.hosts - roles.servers - 1));
   }
-  if (!traffic.given()) return flows_of_file(traffic);
+  if (!traffic.given()) {
+    auto list = flows_of_file(traffic);
+    if (!list || list->ranks.empty()) return list;
+    WHARF_TRY(place_program(traffic, roles.clients, roles.between(), seed, *list));
+    return list;
+  }
   auto sizes = sizes_of_file(traffic);
   if (!sizes) return sizes.error();
   TrafficSettings own = traffic;
@@ -115,6 +117,7 @@ nlohmann::ordered_json background_report(const World& world) {
   nlohmann::ordered_json out{{"flows", records.size()},  {"started", started},
                              {"finished", times.size()}, {"failed", failed},
                              {"bytes", bytes},           {"retransmitted", retransmitted}};
+  if (!list.ranks.empty()) out["ranks"] = rank_summary(list.ranks, world.background_ranks());
   if (times.empty()) return out;
   std::sort(times.begin(), times.end());
   const std::span<const std::int64_t> sorted(times);
@@ -131,12 +134,14 @@ nlohmann::ordered_json background_report(const World& world) {
   return out;
 }
 
-std::vector<std::string> background_paths() {
+std::vector<std::string> background_paths(const TrafficSettings& traffic) {
   std::vector<std::string> paths;
   for (const std::string_view count : kCounts) paths.push_back(fmt::format("background.{}", count));
   for (const std::string_view time : kTimes)
     paths.push_back(fmt::format("background.completion_ns.{}", time));
   paths.emplace_back("background.goodput_gbps");
+  if (traffic.goal.empty()) return paths;
+  for (const std::string& path : rank_summary_paths()) paths.push_back("background." + path);
   return paths;
 }
 

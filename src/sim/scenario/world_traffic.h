@@ -24,6 +24,6 @@ Result<workload::FlowList> world_flows(const TrafficSettings& traffic, TrafficRo
 /// completion times, rate.
 nlohmann::ordered_json background_report(const World& world);
 /// The path of every number of it.
-std::vector<std::string> background_paths();
+std::vector<std::string> background_paths(const TrafficSettings& traffic);
 
 }  // namespace wharf::sim

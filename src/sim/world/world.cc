@@ -473,6 +473,7 @@ RunResult World::run(TimePs limit) {
 
 void World::stop_background() { parts_->background->stop(); }
 const std::vector<FlowRecord>& World::background_records() const { return parts_->background->records; }
+std::vector<RankRecord> World::background_ranks() const { return ranks_of(*parts_->background); }
 const workload::FlowList& World::background() const { return parts_->config.background; }
 
 TimePs World::now() const { return parts_->now; }

@@ -126,6 +126,8 @@ class World {
   /// What became of the flows of the background, in the order of WorldConfig::background.
   const std::vector<FlowRecord>& background_records() const;
   const workload::FlowList& background() const;
+  /// What became of its ranks, if they have a program.
+  std::vector<RankRecord> background_ranks() const;
 
   /// Where the run stands: at the end of the last program, at the limit, or at the last event.
   TimePs now() const;
