@@ -23,19 +23,19 @@ struct Writer {
   Writer(PacketContext& shared, std::uint32_t message_count) : context(&shared), messages(message_count) {}
 
   template <typename E>
-  void act(TimePs now, E& engine) {
+  void act(TimePs now, const PortEngines<E>& engines) {
     at = kNever;
-    post(now, engine);
+    post(now, engines.of(0));
   }
   template <typename E>
-  void completed(TimePs now, E& engine, const verbs::Completion& completion) {
+  void completed(TimePs now, const PortEngines<E>& engines, const verbs::Completion& completion) {
     ++done;
     if (!completion.ok()) ++failed;
     last = now;
     if (done == messages) {
       ++context->finished;
     } else {
-      post(now, engine);
+      post(now, engines.of(0));
     }
   }
   TimePs deadline() const { return at; }

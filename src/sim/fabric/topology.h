@@ -60,6 +60,14 @@ class Topology {
   const TopologyPort& port(PortId id) const { return ports_[id]; }
   bool is_host(NodeId id) const { return id < host_count_; }
 
+  /// Ports of each host.
+  std::vector<std::uint32_t> host_ports() const {
+    std::vector<std::uint32_t> counts;
+    for (NodeId host = 0; host < host_count_; ++host)
+      counts.push_back(static_cast<std::uint32_t>(nodes_[host].ports.size()));
+    return counts;
+  }
+
   /// Refuses what cannot be simulated: no host, a host without a link, a rate or delay that is not positive,
   /// hosts that cannot reach one another.
   Result<void> validate() const;

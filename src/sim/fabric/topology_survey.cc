@@ -83,6 +83,20 @@ std::vector<PortId> PathSurvey::path(NodeId from, NodeId to) {
   return links;
 }
 
+std::vector<PortId> PathSurvey::path(NodeId from, NodeId to, std::uint32_t near, std::uint32_t far) {
+  const PortId first = topology_->node(from).ports[near];
+  const PortId last = topology_->port(topology_->node(to).ports[far]).reverse;
+  const NodeId begin = topology_->port(first).peer;
+  const NodeId end = topology_->port(last).node;
+  if (first == last) return {first};
+  if (topology_->is_host(begin) || topology_->is_host(end) || cost(begin, end) == kUnreachable) return {};
+  std::vector<PortId> links{first};
+  const std::vector<PortId> middle = path(begin, end);
+  links.insert(links.end(), middle.begin(), middle.end());
+  links.push_back(last);
+  return links;
+}
+
 std::vector<PortId> PathSurvey::detour(NodeId from, NodeId to) {
   std::vector<PortId> longest = path(from, to);
   const auto pod = [this](NodeId host) { return topology_->node(host).pod; };
@@ -125,6 +139,44 @@ TimePs train_time(const Topology& topology, const std::vector<PortId>& path, std
     last += transfer_time(last_bytes, port.rate);
   }
   return fixed + last;
+}
+
+TimePs spread_time(const Topology& topology, const std::vector<std::vector<PortId>>& ways,
+                   const PacketTrain& train) {
+  const auto time_of = [&](std::size_t way, std::uint64_t count, Bytes last_bytes) {
+    return train_time(topology, ways[way], count, train.bytes, last_bytes);
+  };
+  if (ways.size() == 1) return time_of(0, train.count, train.last_bytes);
+  // By the rates of their slowest links; what is left goes one by one where it arrives first.
+  std::vector<std::uint64_t> rates;
+  std::uint64_t together = 0;
+  for (const std::vector<PortId>& way : ways) {
+    std::uint64_t slowest = std::numeric_limits<std::uint64_t>::max();
+    for (const PortId link : way) slowest = std::min(slowest, topology.port(link).rate.value);
+    rates.push_back(slowest);
+    together += slowest;
+  }
+  using Wide = unsigned __int128;
+  std::vector<std::uint64_t> counts;
+  std::uint64_t left = train.count;
+  for (const std::uint64_t rate : rates) {
+    counts.push_back(static_cast<std::uint64_t>(Wide(train.count) * rate / together));
+    left -= counts.back();
+  }
+  const auto earliest = [&](Bytes bytes) {
+    std::size_t best = 0;
+    for (std::size_t way = 1; way < ways.size(); ++way) {
+      if (time_of(way, counts[way], bytes) < time_of(best, counts[best], bytes)) best = way;
+    }
+    return best;
+  };
+  for (; left > 0; --left) ++counts[earliest(train.bytes)];
+  const std::size_t ends = earliest(train.last_bytes);
+  TimePs time = time_of(ends, counts[ends], train.last_bytes);
+  for (std::size_t way = 0; way < ways.size(); ++way) {
+    if (way != ends && counts[way] > 0) time = max(time, time_of(way, counts[way] - 1, train.bytes));
+  }
+  return time;
 }
 
 TopologySummary survey(const Topology& topology) {

@@ -23,6 +23,9 @@ class PathSurvey {
   std::uint64_t paths(NodeId from, NodeId to);
   /// One of them: the directed links in order, the lowest number at each choice.
   std::vector<PortId> path(NodeId from, NodeId to);
+  /// One of those that leave the host `from` by its port `near` and reach the host `to` by its port `far`;
+  /// empty: there is none.
+  std::vector<PortId> path(NodeId from, NodeId to, std::uint32_t near, std::uint32_t far);
   /// The longest way from host to host over a third pod (detours.h), or path() where no way is longer.
   std::vector<PortId> detour(NodeId from, NodeId to);
 
@@ -42,6 +45,17 @@ TimePs packet_time(const Topology& topology, const std::vector<PortId>& path, By
 /// The same for a train of `count` packets of `bytes` and a last one of `last_bytes`, sent without gaps.
 TimePs train_time(const Topology& topology, const std::vector<PortId>& path, std::uint64_t count, Bytes bytes,
                   Bytes last_bytes);
+
+/// A train of `count` packets of `bytes` and a last one of `last_bytes`.
+struct PacketTrain {
+  std::uint64_t count = 0;
+  Bytes bytes;
+  Bytes last_bytes;
+};
+/// The same for a train whose packets are shared out among `ways`, of which there is one at least, so that
+/// the last one arrives early.
+TimePs spread_time(const Topology& topology, const std::vector<std::vector<PortId>>& ways,
+                   const PacketTrain& train);
 
 /// One layer of switches.
 struct TierSummary {

@@ -47,9 +47,10 @@ Result<std::uint64_t> held(const typename P::Config& config, std::uint32_t peers
   }
   const workload::FlowList list = flows_to(peers, flows_each);
   FlowRun run(list, kEngines);
-  WHARF_TRY(connect_flows(run, P::kRules.flows, [&](NodeId host) {
-    return std::make_unique<EngineFlowEnd<typename P::Engine>>(engines[host], 1U << 20U);
-  }));
+  WHARF_TRY(connect_flows(run, P::kRules.flows, {[&](NodeId host, std::uint32_t) {
+                            return std::make_unique<EngineFlowEnd<typename P::Engine>>(engines[host],
+                                                                                       1U << 20U);
+                          }}));
   std::uint64_t bytes = 0;
   for (const Arena& arena : arenas) bytes += arena.bytes_held();
   return bytes;

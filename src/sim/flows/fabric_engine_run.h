@@ -37,6 +37,7 @@ class FabricEngineRun {
         names_(topology, config.switch_names),
         run_(flows, topology.host_count()) {
     run_.memory_base = kMemoryBase;
+    if (config.flows_keep_ports) engine_ports_ = topology.host_ports();
     run_.inline_data = Protocol::kRules.flows.inline_data;
     if (!config.observation.flows.empty()) {
       watch_.emplace(flows, config.observation.flows, topology.host_count());
@@ -54,9 +55,17 @@ class FabricEngineRun {
         [&](NodeId host, PacketContext& context) {
           context.wire = config_.wire;
           arenas.push_back(std::make_unique<Arena>(std::size_t{4} << 10U));
-          auto engine = engines_.make(own_config(), host, context.payloads, *arenas.back());
-          return Host(Endpoint(host, *std::move(engine), FlowDriver(run_, context, host), context.payloads),
-                      config_.charge, context);
+          const auto make = [&](std::uint32_t port) {
+            return *makers_.make(own_config(), port * topology_.host_count() + host, context.payloads,
+                                 *arenas.back());
+          };
+          Endpoint endpoint(host, make(0), FlowDriver(run_, context, host), context.payloads);
+          if (!engine_ports_.empty()) {
+            std::vector<Engine> others;
+            for (std::uint32_t port = 1; port < engine_ports_[host]; ++port) others.push_back(make(port));
+            endpoint.add_ports(std::move(others), topology_.host_count());
+          }
+          return Host(std::move(endpoint), config_.charge, context);
         },
         config_.threads);
     remote_ = listen_for_triggers(run_, fabric);
@@ -89,7 +98,9 @@ class FabricEngineRun {
   const typename Protocol::Config& own_config() const {
     return std::get<typename Protocol::Config>(config_.engines);
   }
-  Engine& engine(Fabric<Host>& fabric, NodeId host) { return fabric.host(host).endpoint().engine(); }
+  PortEngines<Engine> engines(Fabric<Host>& fabric, NodeId host) {
+    return fabric.host(host).endpoint().engines();
+  }
 
   FabricConfig observed(FabricConfig fabric) const {
     observe(config_.observation, config_.captures, fabric);
@@ -99,9 +110,12 @@ class FabricEngineRun {
 
   /// Queues, memory and peers for every pair that talks.
   Result<void> connect(Fabric<Host>& fabric) {
-    return connect_flows(run_, Protocol::kRules.flows, [&](NodeId host) {
-      return std::make_unique<EngineFlowEnd<Engine>>(engine(fabric, host), kMemoryBase);
-    });
+    return connect_flows(run_, Protocol::kRules.flows,
+                         {[&](NodeId host, std::uint32_t port) {
+                            return std::make_unique<EngineFlowEnd<Engine>>(engines(fabric, host).of(port),
+                                                                           kMemoryBase);
+                          },
+                          engine_ports_});
   }
 
   FabricOutcome drive(Fabric<Host>& fabric, PortCaptures& captures, const FabricRunOptions& options) {
@@ -202,8 +216,10 @@ class FabricEngineRun {
     for (const FlowRecord& record : run_.records) {
       if (record.end != kNever && record.status != verbs::CompletionStatus::kSuccess) ++report.failed;
     }
-    for (NodeId host = 0; host < topology_.host_count(); ++host)
-      Protocol::count(engine(fabric, host), report.totals);
+    for (NodeId host = 0; host < topology_.host_count(); ++host) {
+      const auto all = engines(fabric, host);
+      for (std::uint32_t port = 0; port < all.count(); ++port) Protocol::count(all.of(port), report.totals);
+    }
     report.ports = totals_of_ports(fabric);
     for (const auto& [packets, bytes, port] : report.ports) {
       report.totals.trimmed += port.trimmed;
@@ -238,7 +254,7 @@ class FabricEngineRun {
     }
     if (first == flows().size()) return text;  // Only ranks have not finished.
     std::vector<std::string> waits;
-    engine(fabric, flows()[first].source).describe_waiting(waits);
+    engines(fabric, flows()[first].source).of(run_.requests[first].port).describe_waiting(waits);
     if (!waits.empty()) text += "; " + waits.front();
     return text;
   }
@@ -265,6 +281,7 @@ class FabricEngineRun {
   const FabricRunConfig& config_;
   PortNames names_;
   FlowRun run_;
+  std::vector<std::uint32_t> engine_ports_;  ///< By host, where each port has an engine; else empty.
   std::vector<std::unique_ptr<RemoteTriggers>> remote_;  ///< By partition, if there are any.
   std::optional<FlowWatch> watch_;
   TimePs silent_since_ = kNever;
@@ -272,7 +289,7 @@ class FabricEngineRun {
   std::vector<PortId> ring_;      ///< At the last look,
   std::uint64_t ring_sent_ = 0;   ///< and what its ports had sent.
   std::vector<PortId> deadlock_;  ///< Found while others went on.
-  typename Protocol::Engines engines_;
+  typename Protocol::Engines makers_;
 };
 
 }  // namespace wharf::sim

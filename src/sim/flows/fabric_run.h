@@ -24,6 +24,8 @@ namespace wharf::sim {
 struct FabricRunConfig {
   wire::Protocol protocol = kFabricProtocol;
   EngineConfigs engines;  ///< Of `protocol` alone matters.
+  /// Each flow keeps to one port of its host (keeps_port() of its protocol), where hosts have several.
+  bool flows_keep_ports = false;
   PacketCharge charge;
   FabricConfig fabric;
   TimePs end = kNever;              ///< kNever: when all flows have finished.

@@ -17,6 +17,11 @@
 
 namespace wharf::sim {
 
+/// Which of the `ports` of its source a flow takes that keeps to one: as bonded interfaces choose, by both
+/// ends, whichever begins, and by the number of its connection. At its destination it takes that of the same
+/// plane.
+std::uint32_t flow_port(const workload::Flow& flow, std::uint32_t ports);
+
 /// Where a flow begins or ends, while it is being connected.
 class FlowEnd {
  public:
@@ -62,10 +67,16 @@ class EngineFlowEnd final : public FlowEnd {
   std::uint64_t base_;
 };
 
+/// All places where flows begin or end.
+struct FlowEnds {
+  /// Asked once for each host, and for each port where the ports of a host have engines of their own.
+  std::function<std::unique_ptr<FlowEnd>(NodeId host, std::uint32_t port)> make;
+  std::vector<std::uint32_t> ports{};  ///< By host, that have engines of their own; empty: one engine each.
+};
+
 /// Makes every connection and fills in `run.requests`, in the order of the list, so that queue
-/// numbers depend on nothing else. `end(host)` is asked once per host. Refuses what the engines refuse.
-Result<void> connect_flows(FlowRun& run, const FlowRules& rules,
-                           const std::function<std::unique_ptr<FlowEnd>(NodeId)>& end);
+/// numbers depend on nothing else. Refuses what the engines refuse.
+Result<void> connect_flows(FlowRun& run, const FlowRules& rules, const FlowEnds& ends);
 
 /// Every partition of `fabric` hears what activates triggers that reach from host to host. Empty where none
 /// does; else it outlives the run.

@@ -80,7 +80,9 @@ struct FlowRun {
     engine::QueueId queue = 0;
     verbs::PeerId peer = verbs::kNoPeer;
     verbs::SegmentToken token{};
-    std::uint64_t base = 0;  ///< Of the peer's memory.
+    std::uint64_t base = 0;      ///< Of the peer's memory.
+    std::uint32_t port = 0;      ///< Of the source, where each port has an engine,
+    std::uint32_t far_port = 0;  ///< and of the destination.
   };
 
   void wait(std::uint32_t host, Waiting one) {
@@ -160,8 +162,8 @@ class FlowDriver {
   FlowDriver(FlowRun& run, PartitionContext& context, std::uint32_t host)
       : run_(&run), context_(&context), host_(host) {}
 
-  template <engine::Engine E>
-  void act(TimePs now, E& engine) {
+  template <typename Engines>
+  void act(TimePs now, const Engines& engines) {
     FlowRun::Host& mine = run_->hosts[host_];
     if (workload::RankRun* rank = run_->rank_of(host_)) [[unlikely]]
       of_rank(now, *rank, [&] { rank->advance(now); });
@@ -170,12 +172,12 @@ class FlowDriver {
       std::pop_heap(mine.waiting.begin(), mine.waiting.end(), std::greater<>());
       mine.waiting.pop_back();
       run_->records[flow].start = now;
-      if (!mine.held.empty() || !post(now, engine, flow)) mine.held.push_back(flow);
+      if (!mine.held.empty() || !post(now, engines, flow)) mine.held.push_back(flow);
     }
   }
 
-  template <engine::Engine E>
-  void completed(TimePs now, E& engine, const verbs::Completion& completion) {
+  template <typename Engines>
+  void completed(TimePs now, const Engines& engines, const verbs::Completion& completion) {
     if (completion.kind == verbs::CompletionKind::kReceive) return;
     const auto flow = static_cast<std::uint32_t>(completion.id);
     FlowRecord& record = run_->records[flow];
@@ -183,12 +185,12 @@ class FlowDriver {
     record.end = now;
     record.status = completion.status;
     if (run_->awaited) ++context_->finished;
-    release_held(now, engine);
+    release_held(now, engines);
     if (!completion.ok()) return;  // What waits for it has no data to go on with.
     activate(now, flow, workload::FlowEvent::kFinished);
     if (workload::RankRun* rank = run_->rank_of(host_)) [[unlikely]]
       of_rank(now, *rank, [&] { rank->sent(now, flow); });
-    act(now, engine);
+    act(now, engines);
   }
 
   // What passes the endpoint. Packets and accesses carry the flow, counted from 1, as their operation.
@@ -212,9 +214,9 @@ class FlowDriver {
     if (!run_->to_receive.empty()) [[unlikely]]
       take_receipt(now, access);
   }
-  template <engine::Engine E>
-  void sample(TimePs now, const E& engine) {
-    if (run_->watch != nullptr) run_->watch->sample(now, host_, engine, run_->requests);
+  template <typename Engines>
+  void sample(TimePs now, const Engines& engines) {
+    if (run_->watch != nullptr) run_->watch->sample(now, host_, engines, run_->requests);
   }
 
   TimePs deadline() const {
@@ -274,17 +276,17 @@ class FlowDriver {
     ++(run_->records[flow].*what)[run_->list->flows[flow].source == host_ ? 0 : 1];
   }
 
-  template <engine::Engine E>
-  void release_held(TimePs now, E& engine) {
+  template <typename Engines>
+  void release_held(TimePs now, const Engines& engines) {
     std::vector<std::uint32_t>& held = run_->hosts[host_].held;
     std::size_t posted = 0;
-    while (posted < held.size() && post(now, engine, held[posted])) ++posted;
+    while (posted < held.size() && post(now, engines, held[posted])) ++posted;
     held.erase(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(posted));
   }
 
   /// False: the queue is full.
-  template <engine::Engine E>
-  bool post(TimePs now, E& engine, std::uint32_t flow) {
+  template <typename Engines>
+  bool post(TimePs now, const Engines& engines, std::uint32_t flow) {
     const workload::Flow& what = run_->list->flows[flow];
     const FlowRun::Request& how = run_->requests[flow];
     verbs::WorkRequest request;
@@ -300,7 +302,8 @@ class FlowDriver {
       request.local_count = 1;
       request.local[0] = {run_->memory_base, request.length};
     }
-    const engine::PostStatus status = engine.post(now, how.queue, request, engine::Submission::kInHand);
+    const engine::PostStatus status =
+        engines.of(how.port).post(now, how.queue, request, engine::Submission::kInHand);
     WHARF_CHECK(status == engine::PostStatus::kOk || status == engine::PostStatus::kQueueFull);
     return status == engine::PostStatus::kOk;
   }

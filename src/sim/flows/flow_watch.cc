@@ -9,7 +9,7 @@ namespace wharf::sim {
 
 FlowWatch::FlowWatch(const workload::FlowList& list, const std::vector<std::uint32_t>& flows,
                      std::uint32_t hosts)
-    : flows_(flows), index_(list.flows.size(), kUnwatched), sends_(hosts), receives_(hosts) {
+    : hosts_(hosts), flows_(flows), index_(list.flows.size(), kUnwatched), sends_(hosts), receives_(hosts) {
   std::sort(flows_.begin(), flows_.end());
   for (std::uint32_t at = 0; at < flows_.size(); ++at) {
     const workload::Flow& flow = list.flows[flows_[at]];

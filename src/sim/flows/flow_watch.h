@@ -47,15 +47,16 @@ class FlowWatch {
   void written(std::uint32_t host, const engine::Access& access);
 
   /// `requests`: of all flows, with the queue and peer of each.
-  template <typename E, typename Requests>
-  void sample(TimePs now, std::uint32_t host, const E& engine, const Requests& requests) {
+  template <typename Engines, typename Requests>
+  void sample(TimePs now, std::uint32_t host, const Engines& engines, const Requests& requests) {
     for (const std::uint32_t at : sends_[host]) {
       Sender& sender = senders_[at];
       const auto& request = requests[flows_[at]];
       // The data of a read is sent by the host that was asked, for no queue of its own.
-      const congestion::SenderTrace trace = sender.answers
-                                                ? engine.congestion_trace({sender.remote})
-                                                : engine.congestion_trace(request.queue, request.peer);
+      const congestion::SenderTrace trace =
+          sender.answers
+              ? engines.of(request.far_port).congestion_trace({request.port * hosts_ + sender.remote})
+              : engines.of(request.port).congestion_trace(request.queue, request.peer);
       sender.samples.push_back({now, trace, sender.retransmitted});
     }
     for (const std::uint32_t at : receives_[host])
@@ -102,6 +103,7 @@ class FlowWatch {
     return operation.value - 1 < index_.size() ? index_[operation.value - 1] : kUnwatched;
   }
 
+  std::uint32_t hosts_;
   std::vector<std::uint32_t> flows_;
   std::vector<std::uint32_t> index_;  ///< By flow: its place among the watched ones.
   std::vector<Sender> senders_;

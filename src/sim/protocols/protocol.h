@@ -138,6 +138,8 @@ struct NoEnds {
 //                                has_credit(): receivers hand out credit; or NoEnds
 //   kRules                       ProtocolRules
 //
+//   keeps_port(config, sends)    whether flows, some of them sends if `sends`, have to keep to one of several
+//                                ports of a host, because packets of a connection may not overtake
 //   Engines                      of a run of flows: make(config, host, payloads, arena) -> Result<Engine>
 //   placed(config, site)         the configuration of an engine in a full host
 //   thin(config, number, hosts, seed)   and in a host without an inside

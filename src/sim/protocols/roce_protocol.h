@@ -49,6 +49,7 @@ struct RoceProtocol {
                                         .wide_open = "roce.window=4096",
                                         .lower_names = kLowerNames};
 
+  static bool keeps_port(const Config&, bool) { return true; }
   struct Engines {
     static Result<Engine> make(const Config& config, std::uint32_t host, wire::PayloadPool& payloads,
                                Arena& arena);

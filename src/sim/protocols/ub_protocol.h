@@ -50,6 +50,7 @@ struct UbProtocol {
                                         .acknowledgement = 84,
                                         .lower_names = kLowerNames};
 
+  static bool keeps_port(const Config&, bool) { return true; }
   struct Engines {
     static Result<Engine> make(const Config& config, std::uint32_t host, wire::PayloadPool& payloads,
                                Arena& arena);

@@ -27,6 +27,12 @@ Result<uet::UetEngine> UetProtocol::Engines::make(const Config& config, std::uin
   return Engine::create(shared_, {host}, config.seed * kSeedsOfRun + host, payloads, arena);
 }
 
+bool UetProtocol::keeps_port(const Config& config, bool sends) {
+  return config.path_choice == congestion::PathChoice::kFlow ||
+         config.one_sided_delivery == verbs::Delivery::kOrdered ||
+         (sends && config.two_sided_delivery == verbs::Delivery::kOrdered);
+}
+
 uet::UetConfig UetProtocol::placed(const Config& config, const EngineSite& site) {
   uet::UetConfig engine = thin(config, site.number, site.hosts, site.seed);
   engine.tracer = site.tracer;

@@ -141,6 +141,9 @@ struct UetProtocol {
                                         .wide_open = "uet.control=none",
                                         .lower_names = kLowerNames};
 
+  /// Unordered delivery takes all ports, unless a flow is to have one path; ordered delivery (UE 1.0 3.5.12)
+  /// has one.
+  static bool keeps_port(const Config& config, bool sends);
   class Engines {
    public:
     Result<Engine> make(const Config& config, std::uint32_t host, wire::PayloadPool& payloads, Arena& arena);

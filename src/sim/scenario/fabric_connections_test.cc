@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "sim/flows/fabric_run.h"
+#include "sim/flows/flow_connections.h"
 #include "sim/scenario/fabric_settings.h"
 #include "workload/flow_list.h"
 
@@ -92,9 +95,8 @@ TEST(FabricConnections, ASmallFlowWaitsForNoLargeOneToTheSameHost) {
   }
 }
 
-// 4 MB over two ports of 100 Gb/s: 160 us and a round trip, however packets are held back. 80 Gb/s of a port
-// with headers and answers would make 175.
-TEST(FabricConnections, WindowsAndCreditCountAllPortsOfAHost) {
+/// Two hosts with two ports each, in two planes.
+Topology two_planes() {
   Topology topology;
   topology.add_host();
   topology.add_host();
@@ -103,12 +105,94 @@ TEST(FabricConnections, WindowsAndCreditCountAllPortsOfAHost) {
     topology.connect(0, middle, kLink);
     topology.connect(1, middle, kLink);
   }
+  return topology;
+}
+
+// 4 MB over two ports of 100 Gb/s: 160 us and a round trip, however packets are held back. 80 Gb/s of a port
+// with headers and answers would make 175.
+TEST(FabricConnections, WindowsAndCreditCountAllPortsOfAHost) {
+  const Topology topology = two_planes();
   workload::FlowList list;
   list.flows = {{.id = 1, .source = 0, .destination = 1, .bytes = 4'000'000}};
   const double unheld = times(topology, list, {"fabric.control=none"})[0];
   EXPECT_LT(unheld, 180);
   for (const char* control : {"sender", "receiver", "both"})
     EXPECT_LT(times(topology, list, {std::string("fabric.control=") + control})[0], unheld * 1.05) << control;
+}
+
+struct Ran {
+  DerivedFabricRun run;
+  FabricReport report;
+  std::vector<double> slowdowns;
+  std::array<std::uint64_t, 2> packets{};  ///< Sent by the ports of host 0.
+};
+
+Ran ran(const Topology& topology, workload::FlowList list, std::vector<std::string> keys) {
+  const FabricSettings settings = settings_of(std::move(keys));
+  list.share_connections(settings.shared_connections());
+  Ran all;
+  all.run = derive_fabric_run(settings, topology, nullptr, list).value();
+  all.report = run_flows(topology, list, all.run.config, {}).value();
+  const std::vector<TimePs> ideal = ideal_times(topology, list, settings, all.run.derived);
+  for (std::size_t i = 0; i < ideal.size(); ++i) {
+    const FlowRecord& record = all.report.records[i];
+    EXPECT_EQ(record.status, verbs::CompletionStatus::kSuccess);
+    all.slowdowns.push_back(static_cast<double>((record.end - record.start).ps) /
+                            static_cast<double>(ideal[i].ps));
+  }
+  const std::vector<PortId>& ports = topology.node(0).ports;
+  for (std::size_t i = 0; i < ports.size(); ++i) all.packets.at(i) = all.report.ports[ports[i]].packets;
+  return all;
+}
+
+// Of protocols whose packets may not overtake, and of those that were asked for one path.
+TEST(FabricConnections, AFlowThatKeepsItsOrderKeepsToOnePort) {
+  workload::FlowList list;
+  list.flows = {{.id = 1, .source = 0, .destination = 1, .bytes = 4'000'000}};
+  for (const std::string keys :
+       {"fabric.protocol=roce", "fabric.protocol=ub", "fabric.path_selection=flow"}) {
+    const Ran one = ran(two_planes(), list, {keys});
+    EXPECT_EQ(std::min(one.packets[0], one.packets[1]), 0U) << keys;
+    EXPECT_GT(std::max(one.packets[0], one.packets[1]), 900U) << keys;
+    EXPECT_EQ(one.report.totals.retransmitted, 0U) << keys;
+    EXPECT_NEAR(one.slowdowns[0], 1, 0.03) << keys;
+  }
+  // Sends of Ultra Ethernet are ordered.
+  list.flows[0].verb = verbs::Verb::kSend;
+  const Ran sent = ran(two_planes(), list, {});
+  EXPECT_EQ(std::min(sent.packets[0], sent.packets[1]), 0U);
+  EXPECT_EQ(sent.report.totals.retransmitted, 0U);
+}
+
+TEST(FabricConnections, AFlowThatMaySprayHasTheTimeOfAllPorts) {
+  workload::FlowList list;
+  list.flows = {{.id = 1, .source = 0, .destination = 1, .bytes = 4'000'000}};
+  const Ran both = ran(two_planes(), list, {"fabric.control=none"});
+  EXPECT_GT(both.packets[0], 450U);
+  EXPECT_GT(both.packets[1], 450U);
+  EXPECT_NEAR(both.slowdowns[0], 1, 0.03);
+}
+
+// Seven flows that wait for one port take nothing of the other from the one flow that has it.
+TEST(FabricConnections, WhatWaitsForOnePortHoldsNothingUpAtTheOther) {
+  const Topology topology = two_planes();
+  for (const std::string key : {"fabric.protocol=roce", "fabric.path_selection=flow"}) {
+    workload::FlowList list;
+    std::vector<std::uint32_t> on_busy;
+    // Connections are numbered by places in the list: the first flow alone has its port.
+    const std::uint32_t lonely = flow_port({.source = 0, .destination = 1, .connection = 0}, 2);
+    for (std::uint32_t i = 0; on_busy.size() < 7; ++i) {
+      workload::Flow flow{.id = i, .source = 0, .destination = 1, .bytes = 1'000'000, .connection = i};
+      const bool busy = flow_port(flow, 2) != lonely;
+      if (busy) on_busy.push_back(i);
+      // Others of the lonely port are so small that they do not matter.
+      if (i != 0 && !busy) flow.bytes = 64;
+      list.flows.push_back(flow);
+    }
+    const Ran all = ran(topology, list, {key});
+    EXPECT_LT(all.slowdowns[0], 1.1) << key;
+    for (const std::uint32_t i : on_busy) EXPECT_GT(all.slowdowns[i], 3) << key;
+  }
 }
 
 // Downwards from the top alone, with queues and thresholds that hold as much time as before.

@@ -10,6 +10,7 @@
 
 #include "sim/fabric/detours.h"
 #include "sim/fabric/topology_survey.h"
+#include "sim/flows/flow_connections.h"
 #include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/flow_control_room.h"
 
@@ -193,6 +194,11 @@ std::uint32_t most_connections(const workload::FlowList& list, std::uint32_t hos
   return most;
 }
 
+bool has_sends(const workload::FlowList& list) {
+  return std::any_of(list.flows.begin(), list.flows.end(),
+                     [](const workload::Flow& flow) { return flow.verb == verbs::Verb::kSend; });
+}
+
 /// The ports of a switch toward the tier above, in order.
 std::vector<PortId> ports_up(const Topology& topology, NodeId node) {
   std::vector<PortId> up;
@@ -335,7 +341,7 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   const TopologySummary summary = survey(topology);
   DerivedFabricRun run;
   run.derived = rules(settings, topology, summary);
-  const EndNetwork network = network_of(settings, run.derived, summary.oversubscription_permille);
+  EndNetwork network = network_of(settings, run.derived, summary.oversubscription_permille);
   WHARF_TRY(check_routing(settings, topology));
   if (run.derived.rto < run.derived.base_rtt) {
     run.remarks.push_back(
@@ -349,6 +355,11 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   const FlowSite site = site_of(settings, [&] { return most_connections(list, topology.host_count()); });
   WHARF_TRY(visit_protocol(settings.protocol, [&]<typename P>(std::type_identity<P>) -> Result<void> {
     auto engine = P::derive_fabric(settings, ends_of<P>(settings.ends), network, site);
+    if (engine && summary.host_ports_max > 1 && P::keeps_port(*engine, has_sends(list))) {
+      config.flows_keep_ports = run.derived.flows_keep_ports = true;
+      network.host_rate = network.link;
+      engine = P::derive_fabric(settings, ends_of<P>(settings.ends), network, site);
+    }
     if (!engine) return engine.error();
     std::get<typename P::Config>(config.engines) = *std::move(engine);
     return {};
@@ -369,20 +380,36 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
 std::vector<TimePs> ideal_times(const Topology& topology, const workload::FlowList& list,
                                 const FabricSettings& settings, const FabricDerived& derived) {
   PathSurvey paths(topology);
+  const auto ports = topology.host_ports();
   const std::uint64_t overhead = derived.full_packet - settings.payload;
   std::vector<TimePs> ideal;
   ideal.reserve(list.flows.size());
+  std::vector<std::vector<PortId>> ways;
   for (const workload::Flow& flow : list.flows) {
     const bool read = flow.verb == verbs::Verb::kRead;
-    const auto data =
-        paths.path(read ? flow.destination : flow.source, read ? flow.source : flow.destination);
-    const auto back =
-        paths.path(read ? flow.source : flow.destination, read ? flow.destination : flow.source);
+    const NodeId from = read ? flow.destination : flow.source;
+    const NodeId to = read ? flow.source : flow.destination;
     const std::uint64_t full = (flow.bytes - 1) / settings.payload;
-    ideal.push_back(train_time(topology, data, full, Bytes{derived.full_packet},
-                               Bytes{flow.bytes - full * settings.payload + overhead}) +
+    const PacketTrain train{full, Bytes{derived.full_packet},
+                            Bytes{flow.bytes - full * settings.payload + overhead}};
+    std::vector<PortId> back;
+    ways.clear();
+    if (derived.flows_keep_ports) {
+      const std::uint32_t port = flow_port(flow, ports[flow.source]);
+      const std::uint32_t far = port % ports[flow.destination];
+      ways.push_back(paths.path(from, to, read ? far : port, read ? port : far));
+      back = paths.path(to, from, read ? port : far, read ? far : port);
+    } else {
+      for (std::uint32_t port = 0; ports[from] > 1 && port < ports[from]; ++port) {
+        ways.push_back(paths.path(from, to, port, port % ports[to]));
+        if (ways.back().empty()) ways.pop_back();
+      }
+      if (ways.empty()) ways.push_back(paths.path(from, to));
+      back = paths.path(to, from);
+    }
+    ideal.push_back(spread_time(topology, ways, train) +
                     packet_time(topology, back, Bytes{derived.ack_packet}) +
-                    settings.links.fec_delay * static_cast<std::int64_t>(data.size() + back.size()));
+                    settings.links.fec_delay * static_cast<std::int64_t>(ways.front().size() + back.size()));
   }
   return ideal;
 }

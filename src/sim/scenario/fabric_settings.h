@@ -162,6 +162,7 @@ struct FabricDerived {
   std::uint32_t ecn_high = 0;
   std::uint64_t max_window = 0;
   TimePs rto;
+  bool flows_keep_ports = false;  ///< As FabricRunConfig has it.
 };
 
 struct DerivedFabricRun {
@@ -182,7 +183,8 @@ TimePs stall_patience(const FabricSettings& settings, const FabricDerived& deriv
                       const TopologySummary& summary, const FabricRunConfig& config);
 
 /// The unloaded time of each flow, alone in the fabric: its bytes through the slowest link of a shortest
-/// path, store-and-forward, and the answer back. What slowdown compares with.
+/// path, store-and-forward, and the answer back; of hosts with several ports by the port that the flow keeps
+/// to, or over all of them. What slowdown compares with.
 std::vector<TimePs> ideal_times(const Topology& topology, const workload::FlowList& list,
                                 const FabricSettings& settings, const FabricDerived& derived);
 

@@ -86,6 +86,39 @@ TEST(Background, AnIncastOnTheServerIsFeltByTheProgramsAndEnds) {
   }
 }
 
+// Hosts have two ports in two planes that no switch joins. What keeps its order takes one of them.
+TEST(Background, AFlowThatKeepsItsOrderKeepsToOnePort) {
+  for (const Stack stack : kEachProtocol) {
+    WorldConfig config = world_of(stack);
+    Topology planes;
+    for (int host = 0; host < 16; ++host) planes.add_host();
+    for (int plane = 0; plane < 2; ++plane) {
+      const NodeId middle = planes.add_switch(0, nanoseconds(50));
+      for (NodeId host = 0; host < 16; ++host)
+        planes.connect(host, middle, {gigabits_per_second(100), nanoseconds(500)});
+    }
+    config.topology = planes;
+    config.background = incast(kClients, kClients + 7, 15, 200'000);
+    Readers beside(std::move(config));
+    EXPECT_EQ(beside.good, 40U * kClients) << name(stack);
+    EXPECT_EQ(beside.world->settle().end, RunEnd::kDrained);
+    std::array<std::uint32_t, 2> used{};
+    for (std::uint32_t host = kClients; host <= kClients + 7; ++host) {
+      const FlowRecord& record = beside.world->background_records()[host - kClients];
+      EXPECT_EQ(record.status, verbs::CompletionStatus::kSuccess);
+      const std::vector<PortId>& ports = beside.world->topology().node(host).ports;
+      const std::array<std::uint64_t, 2> packets{beside.world->link(ports[0]).packets,
+                                                 beside.world->link(ports[1]).packets};
+      EXPECT_GE(packets[0] + packets[1], 49U) << name(stack);
+      if (stack == Stack::kUet) continue;
+      EXPECT_EQ(record.retransmissions(), 0U) << name(stack);
+      EXPECT_EQ(std::min(packets[0], packets[1]), 0U) << name(stack);
+      ++used.at(packets[0] == 0 ? 1 : 0);
+    }
+    if (stack != Stack::kUet) EXPECT_GT(std::min(used[0], used[1]), 0U) << name(stack);
+  }
+}
+
 TEST(Background, ThreadsChangeNothing) {
   for (const Stack stack : kEachProtocol) {
     std::vector<std::uint64_t> prints;

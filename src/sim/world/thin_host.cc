@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/world/thin_host.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/arena.h"
 #include "sim/flows/engine_endpoint.h"
@@ -13,13 +16,17 @@ namespace {
 template <engine::Engine E>
 class EngineThinHost final : public ThinHost {
  public:
-  EngineThinHost(std::uint32_t number, std::unique_ptr<Arena> arena, E engine, FlowRun& run,
-                 PacketContext& context)
+  EngineThinHost(std::uint32_t number, std::uint32_t hosts, std::unique_ptr<Arena> arena,
+                 std::vector<E> engines, FlowRun& run, PacketContext& context)
       : arena_(std::move(arena)),
         base_(run.memory_base),
         number_(number),
         context_(context),
-        endpoint_(number, std::move(engine), FlowDriver(run, context, number), context.payloads) {
+        endpoint_(number, std::move(engines.front()), FlowDriver(run, context, number), context.payloads) {
+    if (engines.size() > 1) {
+      endpoint_.add_ports(
+          {std::make_move_iterator(engines.begin() + 1), std::make_move_iterator(engines.end())}, hosts);
+    }
     note_deadline();
   }
 
@@ -45,8 +52,8 @@ class EngineThinHost final : public ThinHost {
     note_deadline();
   }
   void sample(TimePs now) override { endpoint_.sample(now); }
-  std::unique_ptr<FlowEnd> end() override {
-    return std::make_unique<EngineFlowEnd<E>>(endpoint_.engine(), base_);
+  std::unique_ptr<FlowEnd> end(std::uint32_t port) override {
+    return std::make_unique<EngineFlowEnd<E>>(endpoint_.engines().of(port), base_);
   }
 
  private:
@@ -70,24 +77,33 @@ class EngineThinHost final : public ThinHost {
   EngineEndpoint<E, FlowDriver> endpoint_;
 };
 
-template <engine::Engine E>
-Result<std::unique_ptr<ThinHost>> make(std::uint32_t number, std::unique_ptr<Arena> arena, Result<E> engine,
-                                       FlowRun& run, PacketContext& context) {
-  if (!engine) return engine.error();
-  return std::unique_ptr<ThinHost>(
-      std::make_unique<EngineThinHost<E>>(number, std::move(arena), *std::move(engine), run, context));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ThinHost>> ThinHost::create(const HostEngine& choice, std::uint32_t number,
-                                                   std::uint32_t hosts, std::uint64_t seed, FlowRun& run,
-                                                   PacketContext& context) {
+                                                   std::uint32_t hosts, std::uint32_t engines,
+                                                   std::uint64_t seed, FlowRun& run, PacketContext& context) {
   auto arena = std::make_unique<Arena>(std::size_t{4} << 10U);
   Arena& room = *arena;
+  return visit_protocol(
+      protocol_of(choice.stack), [&]<typename P>(std::type_identity<P>) -> Result<std::unique_ptr<ThinHost>> {
+        std::vector<typename P::Engine> made;
+        for (std::uint32_t port = 0; port < engines; ++port) {
+          const auto config =
+              P::thin(std::get<typename P::Config>(choice.configs), port * hosts + number, hosts, seed);
+          auto engine = P::Engine::create(config, context.payloads, room);
+          if (!engine) return engine.error();
+          made.push_back(*std::move(engine));
+        }
+        return std::unique_ptr<ThinHost>(std::make_unique<EngineThinHost<typename P::Engine>>(
+            number, hosts, std::move(arena), std::move(made), run, context));
+      });
+}
+
+bool keeps_port(const HostEngine& choice, const workload::FlowList& list) {
+  const bool sends = std::any_of(list.flows.begin(), list.flows.end(),
+                                 [](const workload::Flow& flow) { return flow.verb == verbs::Verb::kSend; });
   return visit_protocol(protocol_of(choice.stack), [&]<typename P>(std::type_identity<P>) {
-    const auto engine = P::thin(std::get<typename P::Config>(choice.configs), number, hosts, seed);
-    return make(number, std::move(arena), P::Engine::create(engine, context.payloads, room), run, context);
+    return P::keeps_port(std::get<typename P::Config>(choice.configs), sends);
   });
 }
 

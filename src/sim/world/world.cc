@@ -149,11 +149,18 @@ struct World::Parts {
     return static_cast<std::uint32_t>((own + peer + before) % set.count);
   }
 
+  /// Engines with addresses of their own: NICs, or where the flows of a thin host keep to a port, ports.
+  std::uint32_t engines_of(std::uint32_t host) const {
+    const HostGroup& own = group(host);
+    if (!own.thin || !keeps_port(own.engine, config.background)) return nics_of(own);
+    return static_cast<std::uint32_t>(config.topology.node(host).ports.size());
+  }
+
   void number_nics() {
     NicMap map;
     std::uint32_t most = 1;
     for (std::uint32_t host = 0; host < count(); ++host) {
-      const std::uint32_t own = nics_of(group(host));
+      const std::uint32_t own = engines_of(host);
       map.add_host(own, static_cast<std::uint32_t>(config.topology.node(host).ports.size()));
       most = std::max(most, own);
     }
@@ -168,10 +175,13 @@ struct World::Parts {
     const FlowRules& rules = rules_of(protocol_of(group(first).engine.stack)).flows;
     background->inline_data = rules.inline_data;
     listeners = listen_for_triggers(*background, *fabric);
-    WHARF_TRY(connect_flows(*background, rules, [&](NodeId host) -> std::unique_ptr<FlowEnd> {
-      if (thin[host] != nullptr) return thin[host]->end();
+    FlowEnds ends{[&](NodeId host, std::uint32_t port) -> std::unique_ptr<FlowEnd> {
+      if (thin[host] != nullptr) return thin[host]->end(port);
       return std::make_unique<FullFlowEnd>(hosts[host]->host());
-    }));
+    }};
+    for (std::uint32_t host = 0; host < count(); ++host)
+      ends.ports.push_back(group(host).thin ? engines_of(host) : 1);
+    WHARF_TRY(connect_flows(*background, rules, ends));
     start_flows(*background);
     return {};
   }
@@ -295,7 +305,7 @@ class HostMaker {
   Made make_thin(std::uint32_t number, PacketContext& context) {
     const WorldConfig& config = parts_.config;
     auto thin = ThinHost::create(config.groups[parts_.groups[number]].engine, number, parts_.count(),
-                                 config.seed, *parts_.background, context);
+                                 parts_.engines_of(number), config.seed, *parts_.background, context);
     if (!thin) return thin.error();
     parts_.thin.back() = thin->get();
     return std::unique_ptr<WorldEndpoint>(*std::move(thin));
