@@ -84,6 +84,17 @@ void WriteCombining::send_off_unnumbered() {
   for (const std::uint8_t index : in_age_order()) lines_[index].closed = true;
 }
 
+bool WriteCombining::send_off_line_of(const MmioOperation& operation) {
+  for (const std::uint8_t index : in_age_order()) {
+    Line& line = lines_[index];
+    if (line.content.address != operation.line() || line.content.device != operation.device) continue;
+    if ((line.valid & byte_mask(offset_in_line(operation), operation.length)) == 0) continue;
+    line.closed = true;
+    return false;
+  }
+  return true;
+}
+
 bool WriteCombining::unnumbered_left() const {
   const auto lines = in_age_order();
   return uncached_.empty() && std::all_of(lines.begin(), lines.end(), [this](std::uint8_t index) {

@@ -56,6 +56,9 @@ class WriteCombining {
   /// Closes every line, without a fence: an uncached load sends off what is here before it leaves (volume 3A,
   /// 12.3).
   void send_off_unnumbered();
+  /// Closes the line that holds bytes of a numbered `operation`, which must not leave before them. False: it
+  /// has not left yet.
+  bool send_off_line_of(const MmioOperation& operation);
   /// Closes the `index`-th open line, counted from the oldest; below open_lines(). For time-outs, and for
   /// lines that leave early for no reason that a program can see.
   void close(std::uint32_t index);

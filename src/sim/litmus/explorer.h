@@ -43,6 +43,10 @@ using LitmusProgress = std::function<bool(std::uint64_t states)>;
 LitmusExploration explore(const LitmusProgram& program, LitmusDesign design, LitmusSteps steps,
                           LitmusLimits limits = {}, const LitmusProgress& progress = {});
 
+/// A final state as the keys of `finals` have it: registers of all agents, then the words of all variables.
+std::string final_text(const LitmusProgram& program, const std::vector<std::uint64_t>& registers,
+                       const std::vector<std::uint64_t>& memory);
+
 /// The steps of one shortest way to `target`, in words, the last line what it ends in; empty when there is
 /// none within the limits. Breadth first.
 std::vector<std::string> shortest_trace(const LitmusProgram& program, LitmusDesign design, LitmusSteps steps,
