@@ -45,10 +45,11 @@ class Delays {
 
 /// What all agents of a run share.
 struct Shared {
-  Shared(const LitmusProgram& what, std::uint64_t run_seed)
-      : program(what), seed(run_seed), registers(what.registers()) {}
+  Shared(const LitmusProgram& what, std::uint64_t run_seed, TimedFlaw run_flaw)
+      : program(what), seed(run_seed), flaw(run_flaw), registers(what.registers()) {}
   const LitmusProgram& program;
   std::uint64_t seed;
+  TimedFlaw flaw;
   Simulation simulation;
   CoherenceObserver observer;
   std::unique_ptr<CoherentHost> host;
@@ -165,7 +166,8 @@ class TimedCore : public Component, public CoreCacheClient, public MmioClient {
 
   void drain(TimePs now) {
     if (stores_.drained()) return;
-    if (mmio_ && mmio_->holds_stores()) {  // Nobody says when it does not.
+    if (mmio_ && mmio_->holds_stores() &&
+        shared_.flaw != TimedFlaw::kMemoryPassesUncached) {  // Nobody says when it does not.
       at(now + nanoseconds(5), kDrain);
       return;
     }
@@ -223,7 +225,8 @@ class TimedCore : public Component, public CoreCacheClient, public MmioClient {
   void read(TimePs now, const LitmusOperation& next) {
     std::array<std::byte, kLitmusWordBytes> bytes{};
     const std::uint64_t address = shared_.address(next.variables[0]);
-    switch (stores_.load(address, bytes)) {
+    const bool looks = shared_.flaw != TimedFlaw::kLoadsPassOwnStores;
+    switch (looks ? stores_.load(address, bytes) : ordering::ForwardedLoad::kFromMemory) {
       case ordering::ForwardedLoad::kWait:
         return;
       case ordering::ForwardedLoad::kForwarded:
@@ -238,7 +241,7 @@ class TimedCore : public Component, public CoreCacheClient, public MmioClient {
 
   bool is_fenced(TimePs now, MmioFence kind) {
     if (!stores_.drained()) return false;
-    if (!mmio_) return true;
+    if (!mmio_ || shared_.flaw == TimedFlaw::kFenceForgetsDevice) return true;
     if (fence_ == Fence::kNone) {
       fence_ = Fence::kAsked;
       mmio_->fence(now, kind);
@@ -262,7 +265,7 @@ class TimedCore : public Component, public CoreCacheClient, public MmioClient {
     const ordering::MmioKind kind = kind_of(next);
     const bool waits_for_memory =
         kind == ordering::MmioKind::kUncachedStore || kind == ordering::MmioKind::kRelease;
-    if (waits_for_memory && !stores_.drained()) return;
+    if (waits_for_memory && !stores_.drained() && shared_.flaw != TimedFlaw::kReleaseForgetsMemory) return;
     std::array<std::byte, kLitmusWordBytes> bytes{};
     if (!ordering::is_load(kind)) std::memcpy(bytes.data(), next.values.data(), kLitmusWordBytes);
     ordering::MmioOperation made =
@@ -423,7 +426,7 @@ CoherentConfig memory_config(const LitmusProgram& program, LitmusDesign design, 
   CoherentConfig config;
   config.ddr.refi = kTimeZero;
   RootComplexConfig& root = config.root_complex;
-  root.queue.design = rlsq_design(design);
+  root.queue.design = rlsq_design(design, program.settings);
   root.queue.order = program.settings.order;
   root.queue.entries = program.settings.entries;
   root.queue.trackers = program.settings.trackers;
@@ -443,6 +446,8 @@ MmioConfig mmio_config(const LitmusProgram& program, LitmusDesign design, const 
   MmioConfig config;
   config.link = memory.io_link;
   config.spread = delays.up_to(nanoseconds(400));
+  config.root_complex = delays.up_to(nanoseconds(800));
+  config.device = delays.up_to(nanoseconds(200));
   const bool keeps_order = design == LitmusDesign::kMmioToday || design == LitmusDesign::kRobRootComplex;
   if (!keeps_order) config.link_spread = delays.up_to(nanoseconds(800)) + picoseconds(1);
   config.place = design == LitmusDesign::kRobDevice ? MmioOrderPlace::kDevice : MmioOrderPlace::kRootComplex;
@@ -464,9 +469,20 @@ std::string why_not_timed(const LitmusProgram& program) {
   for (const LitmusVariable& variable : program.variables) {
     if (variable.is_peer) return "no peer device";
   }
+  const LitmusSettings standard;
+  const LitmusSettings& settings = program.settings;
+  if (program.mmio_devices() > 1) return "one device with registers";
+  if (settings.numbers != standard.numbers || settings.counters != standard.counters)
+    return "a number for each operation of a thread";
+  // The timed way has one queue for all networks before a reorder buffer.
+  if (settings.rob_overflow != standard.rob_overflow || settings.rob_shared_network ||
+      settings.rob_window > settings.rob_entries)
+    return "a reorder buffer that cannot overflow";
   for (const LitmusAgent& agent : program.agents) {
     to_device += std::any_of(agent.operations.begin(), agent.operations.end(), is_for_device) ? 1 : 0;
     for (const LitmusOperation& operation : agent.operations) {
+      constexpr ordering::FenceSet kFull{true, true, true, true};
+      if (!(operation.predecessors == kFull && operation.successors == kFull)) return "full fences";
       if (operation.root != agent.root) return "one root complex per thread";
       for (std::size_t word = 1; word < operation.variables.size(); ++word) {
         const std::uint64_t gap = program.variables[operation.variables[word]].address -
@@ -479,8 +495,9 @@ std::string why_not_timed(const LitmusProgram& program) {
   return to_device > 1 ? "one host thread that has a device" : "";
 }
 
-TimedOutcome run_timed(const LitmusProgram& program, LitmusDesign design, std::uint64_t seed) {
-  Shared shared(program, seed);
+TimedOutcome run_timed(const LitmusProgram& program, LitmusDesign design, std::uint64_t seed,
+                       TimedFlaw flaw) {
+  Shared shared(program, seed, flaw);
   Delays delays(seed, program.agents.size());
   const CoherentConfig memory = memory_config(program, design, delays);
   const auto hosts =
@@ -511,7 +528,8 @@ TimedOutcome run_timed(const LitmusProgram& program, LitmusDesign design, std::u
 
   std::optional<MmioConfig> mmio;
   if (program.uses_mmio()) mmio = mmio_config(program, design, memory, delays);
-  if (mmio && !program.settings.on_chip_bus) shared.host->root_complex().share_link(shared.link);
+  const bool is_shared = !program.settings.on_chip_bus && flaw != TimedFlaw::kLinkNotShared;
+  if (mmio && is_shared) shared.host->root_complex().share_link(shared.link);
   TimedDevices devices(shared, design);
   std::vector<std::unique_ptr<TimedCore>> cores;
   for (std::size_t agent = 0; agent < program.agents.size(); ++agent) {

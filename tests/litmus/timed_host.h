@@ -20,7 +20,18 @@ struct TimedOutcome {
   std::vector<std::string> waiting;  ///< Of a run that came to no end.
 };
 
+/// A rule that a run breaks on purpose, so that a test can show that the comparison finds it.
+enum class TimedFlaw : std::uint8_t {
+  kNone,
+  kLinkNotShared,  ///< Answers and writes of the other flow on a device's link know nothing of each other.
+  kMemoryPassesUncached,  ///< A store to memory is seen before an earlier uncached one.
+  kFenceForgetsDevice,    ///< A fence waits for stores to memory alone.
+  kReleaseForgetsMemory,  ///< An MMIO-Release or uncached store leaves before earlier stores to memory.
+  kLoadsPassOwnStores,    ///< A core's loads of memory do not look into its store buffer.
+};
+
 /// One run; `seed` draws every delay.
-TimedOutcome run_timed(const LitmusProgram& program, LitmusDesign design, std::uint64_t seed);
+TimedOutcome run_timed(const LitmusProgram& program, LitmusDesign design, std::uint64_t seed,
+                       TimedFlaw flaw = TimedFlaw::kNone);
 
 }  // namespace wharf::sim

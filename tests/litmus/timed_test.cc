@@ -36,10 +36,17 @@ struct Counts {
   std::uint64_t shown = 0;   ///< Of those, by the timed host.
 };
 
+void tell(const Counts& counts) {
+  std::printf("%llu programs compared, %llu too large; %llu runs; %llu of %llu final states shown\n",
+              static_cast<unsigned long long>(counts.compared),
+              static_cast<unsigned long long>(counts.too_large), static_cast<unsigned long long>(counts.runs),
+              static_cast<unsigned long long>(counts.shown), static_cast<unsigned long long>(counts.finals));
+}
+
 /// Runs `program` under `design` until its runs are over or one is not among those explored.
-void compare(const LitmusProgram& program, LitmusDesign design, const std::string& what, std::uint64_t runs,
-             Counts& counts) {
-  const LitmusExploration found = explore(program, design, LitmusSteps::kReduced, {.states = kStates});
+void compare(const LitmusProgram& program, LitmusDesign design, const std::string& what, std::uint64_t states,
+             std::uint64_t runs, Counts& counts) {
+  const LitmusExploration found = explore(program, design, LitmusSteps::kReduced, {.states = states});
   if (!found.is_complete) {
     ++counts.too_large;
     return;
@@ -78,14 +85,67 @@ Counts compare_drawn(DrawnKind kind, std::uint64_t programs) {
     EXPECT_TRUE(program.ok()) << what << (program.ok() ? "" : program.error().message);
     if (!program) continue;
     EXPECT_EQ(why_not_timed(*program), "") << what;
-    compare(*program, drawn.design, what, kRunsPerProgram, counts);
+    compare(*program, drawn.design, what, kStates, kRunsPerProgram, counts);
     if (testing::Test::HasFailure()) break;
   }
-  std::printf("%llu programs compared, %llu too large; %llu runs; %llu of %llu final states shown\n",
-              static_cast<unsigned long long>(counts.compared),
-              static_cast<unsigned long long>(counts.too_large), static_cast<unsigned long long>(counts.runs),
-              static_cast<unsigned long long>(counts.shown), static_cast<unsigned long long>(counts.finals));
+  tell(counts);
   return counts;
+}
+
+/// The programs of this folder that the timed machines can run, those first that were found here.
+TEST(TimedLitmus, WhatTheSuiteShowsWasExplored) {
+  Counts counts;
+  std::uint64_t programs = 0;
+  const bool is_full = from_environment("WHARF_LITMUS_PROGRAMS", 0) > 1;
+  const std::uint64_t states = is_full ? kStates : 800;
+  const std::uint64_t runs = is_full ? 10 * kRunsPerProgram : kRunsPerProgram / 4;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/litmus")) {
+    if (entry.path().extension() != ".litmus") continue;
+    std::ifstream stream(entry.path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    const auto program = parse_litmus(entry.path().string(), text);
+    ASSERT_TRUE(program.ok());
+    if (!why_not_timed(*program).empty()) continue;
+    ++programs;
+    for (const LitmusDesign design : program->designs())
+      compare(*program, design, entry.path().string() + " ", states, runs, counts);
+    if (HasFailure()) break;
+  }
+  EXPECT_GE(programs, 100U);
+  tell(counts);
+}
+
+/// Runs of a program of this folder until one ends in a state that was not explored.
+bool is_found(const std::string& file, LitmusDesign design, TimedFlaw flaw, std::uint64_t runs) {
+  std::ifstream stream("tests/litmus/" + file + ".litmus", std::ios::binary);
+  const auto program = parse_litmus(file, std::string{std::istreambuf_iterator<char>(stream), {}});
+  EXPECT_TRUE(program.ok()) << file;
+  if (!program) return false;
+  EXPECT_EQ(why_not_timed(*program), "");
+  const LitmusExploration found = explore(*program, design, LitmusSteps::kReduced);
+  for (std::uint64_t seed = 1; seed <= runs; ++seed) {
+    if (found.finals.count(run_timed(*program, design, seed, flaw).final) == 0) return true;
+  }
+  return false;
+}
+
+TEST(TimedLitmus, ARuleThatIsBrokenIsNoticed) {
+  struct Broken {
+    TimedFlaw flaw;
+    const char* file;
+    LitmusDesign design;
+  };
+  using enum TimedFlaw;
+  for (const Broken& each :
+       {Broken{kLinkNotShared, "mmio-completion", LitmusDesign::kMmioToday},
+        Broken{kLinkNotShared, "mmio-completion-to-device", LitmusDesign::kMmioToday},
+        Broken{kMemoryPassesUncached, "mmio-completion-to-device", LitmusDesign::kMmioToday},
+        Broken{kFenceForgetsDevice, "mmio-load-fence-memory", LitmusDesign::kRobDevice},
+        Broken{kReleaseForgetsMemory, "mmio-doorbell-release", LitmusDesign::kRobDevice},
+        Broken{kLoadsPassOwnStores, "host-forward", LitmusDesign::kBaseline}}) {
+    EXPECT_TRUE(is_found(each.file, each.design, each.flaw, 5000)) << each.file;
+    EXPECT_FALSE(is_found(each.file, each.design, TimedFlaw::kNone, 200)) << each.file;
+  }
 }
 
 TEST(TimedLitmus, WhatDrawnProgramsOnMemoryShowWasExplored) {

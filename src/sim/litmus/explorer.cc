@@ -82,7 +82,10 @@ LitmusExploration Search::run() {
   open_.push_back({std::move(first), state, 0});
   found_.is_complete = true;
   while (!open_.empty() && reached_ == kNone) {
-    const bool goes_on = visited_.size() < limits_.states &&
+    // A world takes several times the bytes that tell it from others.
+    constexpr std::uint64_t kBytesPerByte = 6;
+    found_.is_too_large = open_.size() * bytes_.size() * kBytesPerByte > limits_.bytes;
+    const bool goes_on = !found_.is_too_large && visited_.size() < limits_.states &&
                          (!progress_ || found_.states % kStatesPerReport != 0 || progress_(found_.states));
     if (!goes_on) {
       found_.is_complete = false;
