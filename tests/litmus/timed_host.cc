@@ -445,11 +445,11 @@ MmioConfig mmio_config(const LitmusProgram& program, LitmusDesign design, const 
   const LitmusSettings& settings = program.settings;
   MmioConfig config;
   config.link = memory.io_link;
-  config.spread = delays.up_to(nanoseconds(400));
+  config.spread = delays.up_to(nanoseconds(1500));
   config.root_complex = delays.up_to(nanoseconds(800));
   config.device = delays.up_to(nanoseconds(200));
   const bool keeps_order = design == LitmusDesign::kMmioToday || design == LitmusDesign::kRobRootComplex;
-  if (!keeps_order) config.link_spread = delays.up_to(nanoseconds(800)) + picoseconds(1);
+  if (!keeps_order) config.link_spread = delays.up_to(nanoseconds(1500)) + picoseconds(1);
   config.place = design == LitmusDesign::kRobDevice ? MmioOrderPlace::kDevice : MmioOrderPlace::kRootComplex;
   config.combining.buffers = settings.combining_buffers;
   config.sequencer.numbering.bits = settings.number_bits;

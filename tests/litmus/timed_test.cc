@@ -141,6 +141,7 @@ TEST(TimedLitmus, ARuleThatIsBrokenIsNoticed) {
         Broken{kLinkNotShared, "mmio-completion-to-device", LitmusDesign::kMmioToday},
         Broken{kMemoryPassesUncached, "mmio-completion-to-device", LitmusDesign::kMmioToday},
         Broken{kFenceForgetsDevice, "mmio-load-fence-memory", LitmusDesign::kRobDevice},
+        Broken{kFenceForgetsDevice, "fence-combined-memory", LitmusDesign::kMmioToday},
         Broken{kReleaseForgetsMemory, "mmio-doorbell-release", LitmusDesign::kRobDevice},
         Broken{kLoadsPassOwnStores, "host-forward", LitmusDesign::kBaseline}}) {
     EXPECT_TRUE(is_found(each.file, each.design, each.flaw, 5000)) << each.file;

@@ -61,10 +61,12 @@ bool MmioPath::store(TimePs now, const MmioOperation& operation) {
 
 /// A store or load with a number; false when it has to wait for one, or for the way.
 bool MmioPath::send_numbered(TimePs now, const MmioOperation& operation) {
-  if (!combining_.send_off_line_of(operation)) send_from_core(now);
   if (!combining_.send_off_line_of(operation)) {
-    refused_ = true;
-    return false;
+    send_from_core(now);
+    if (!combining_.send_off_line_of(operation)) {
+      refused_ = true;
+      return false;
+    }
   }
   const bool follows_uncached = !ordering::is_load(operation.kind) && combining_.uncached_waiting() > 0;
   const bool waits = sequencer_.blocked_by(operation.thread, operation.device, operation.kind, true) !=

@@ -277,6 +277,15 @@ TEST(MmioPath, OnWaysOfDifferentLengthsOrderIsKeptWhereItMatters) {
     ASSERT_EQ(own.arrived.size(), 2U);
     EXPECT_EQ(own.arrived[0].first, 0U) << "the second store to the same bytes came first";
 
+    Rig combined(config, seed);
+    ASSERT_TRUE(combined.store(MmioKind::kWriteCombiningStore, 0, 8));
+    ASSERT_TRUE(combined.store(MmioKind::kStore, 4, 8));
+    combined.run();
+    combined.path.fence(combined.simulation.now());
+    combined.run(combined.simulation.now() + seconds(1));
+    ASSERT_EQ(combined.arrived.size(), 2U);
+    EXPECT_EQ(combined.arrived[0].first, 0U) << "combined bytes came behind what was stored on them";
+
     Rig other(config, seed);
     ASSERT_TRUE(other.store(MmioKind::kWriteCombiningStore, 0, 64));
     ASSERT_TRUE(other.store(MmioKind::kStore, 64, 8));
