@@ -18,6 +18,11 @@ constexpr PacketOrder packet_of(const Request& request) {
   return packet;
 }
 
+/// What the fabric knows where a queue of `design` stands at its end.
+constexpr FabricOrder fabric_of(RlsqDesign design) {
+  return obeys_labels(design) ? FabricOrder::kDomains : FabricOrder::kLegacy;
+}
+
 /// Whether the fabric may deliver `later` to a queue of `design` before `earlier`, which was sent before it
 /// on the same link.
 ///
@@ -29,8 +34,7 @@ constexpr bool may_pass_on_link(RlsqDesign design, OrderOptions options, const R
                                 const Request& later) {
   if (is_strict(design) && !earlier.is_posted() && !later.is_posted()) return false;
   if (obeys_labels(design) && earlier.domain == later.domain && earlier.line == later.line) return false;
-  return may_pass(obeys_labels(design) ? FabricOrder::kDomains : FabricOrder::kLegacy, options,
-                  packet_of(later), packet_of(earlier));
+  return may_pass(fabric_of(design), options, packet_of(later), packet_of(earlier));
 }
 
 }  // namespace wharf::ordering

@@ -14,6 +14,7 @@ struct FenceSet {
 
   constexpr bool device() const { return device_input || device_output; }
   constexpr bool memory() const { return memory_reads || memory_writes; }
+  bool operator==(const FenceSet&) const = default;
 };
 
 /// What the core has to do at a fence. All false: nothing, the fence is free.

@@ -19,6 +19,7 @@ enum class MmioMutation : std::uint8_t {
   kStaleBytesAccepted,     ///< Reorder unit: bytes below the start of the oldest message set valid bits.
   kLengthByteAlone,        ///< Reorder unit: one valid byte of a wide length field is taken for all.
   kForwardOldest,          ///< Store buffer: a load is answered by the oldest matching store.
+  kOwnBytesForgotten,      ///< Sequencer: an operation does not wait for an earlier one on its bytes.
   kFenceForgetsOpenLines,  ///< Write combining: sfence waits only for lines that were leaving already.
 };
 inline constexpr int kMmioMutationCount = static_cast<int>(MmioMutation::kFenceForgetsOpenLines) + 1;

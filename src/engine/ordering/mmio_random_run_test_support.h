@@ -66,6 +66,7 @@ class RobRun {
   struct Issued {
     bool load = false;
     std::uint32_t after = 0;  ///< How many earlier operations of the thread come first.
+    std::uint64_t line = 0;
     bool arrived = false;
     bool left = false;
   };
@@ -89,14 +90,20 @@ class RobRun {
     operation.kind = kind;
     operation.thread = static_cast<std::uint16_t>(thread);
     operation.tag = static_cast<std::uint32_t>(issued.size());
-    operation.address =
-        std::uint64_t{operation.tag} * kLineBytes;  // Numbers and fences alone make the order.
+    // Few lines, so that operations meet earlier ones on their bytes.
+    const bool is_counted = config_.numbering.scheme == NumberingScheme::kEpochCount;
+    const std::uint64_t line = is_counted ? operation.tag : draw(random_, 6);
+    operation.address = line * kLineBytes;
     operation.length = kLineBytes;
+    std::uint32_t after = threads_[thread].fence;
+    for (std::uint32_t earlier = after; earlier < issued.size(); ++earlier) {
+      if (issued[earlier].line == line) after = earlier + 1;
+    }
     sequencer_.stamp(operation);
     const bool strict =
         config_.rule == ReleaseRule::kStrict && config_.numbering.scheme == NumberingScheme::kPerOperation;
     const bool after_all = strict || kind == MmioKind::kRelease;
-    issued.push_back({is_load(kind), after_all ? operation.tag : threads_[thread].fence, false, false});
+    issued.push_back({is_load(kind), after_all ? operation.tag : after, line, false, false});
     network_.push_back(operation);
     ++issued_;
   }

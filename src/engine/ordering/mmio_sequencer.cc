@@ -80,6 +80,7 @@ void MmioSequencer::stamp(MmioOperation& operation) {
 
 std::uint32_t MmioSequencer::after_own_bytes(const Domain& domain, const MmioOperation& operation,
                                              std::uint32_t otherwise) const {
+  if (mutated(MmioMutation::kOwnBytesForgotten)) return otherwise;
   for (std::size_t age = 0; age < domain.sent.size(); ++age) {
     // Everything up to a fence is waited for anyhow.
     const std::uint32_t after = (domain.counter - static_cast<std::uint32_t>(age)) & config_.numbering.mask();

@@ -61,7 +61,8 @@ inline OrderNeeds order_needs(RlsqDesign design, OrderOptions options, const Req
     join(kNonPosted);
   }
   if (label == Label::kAcquire) join(kAcquire);
-  if (options.release_before_acquire && label == Label::kRelease) join(kRelease);
+  const bool is_forgotten = !request.is_posted() && is_mutated(Mutation::kAtomicReleaseForgotten);
+  if (options.release_before_acquire && label == Label::kRelease && !is_forgotten) join(kRelease);
   if (needs.is_ascending) join(kAscending);
 
   if (obeys_labels(design)) wait_for(kAcquire);

@@ -24,6 +24,7 @@ enum class Mutation : std::uint8_t {
   kLostOwnershipKept,         ///< A write is performed although its ownership was lost meanwhile.
   kMergedIntoOldRead,         ///< A read shares one that was sent before it and that nobody watches.
   kReadPassesOwnWrite,        ///< A read does not wait for an earlier write of its line.
+  kAtomicReleaseForgotten,    ///< An acquire does not wait for an atomic that releases (RCsc).
   kReadReleaseIgnored,        ///< A read-release waits for nothing.
 };
 inline constexpr int kMutationCount = static_cast<int>(Mutation::kReadReleaseIgnored) + 1;

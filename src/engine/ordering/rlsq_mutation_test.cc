@@ -56,6 +56,7 @@ std::vector<RlsqDesign> broken_designs(Mutation mutation) {
     case Mutation::kReleaseIgnoresWrites:
     case Mutation::kAscendingForgotten:
     case Mutation::kReadReleaseIgnored:
+    case Mutation::kAtomicReleaseForgotten:
       return {kReleaseAcquire, kThreadSpecific, kSpeculative};
     case Mutation::kWriteBeforeReadForgotten:
     case Mutation::kStrongWritesUnordered:

@@ -29,21 +29,26 @@ bool WriteCombining::store(const MmioOperation& operation, RandomStream* random)
   if (operation.kind == MmioKind::kUncachedStore) return store_uncached(operation);
   if (!uncached_.empty()) return false;
 
-  const auto in_age_order = this->in_age_order();
-  const auto same_line = std::find_if(in_age_order.begin(), in_age_order.end(), [&](std::uint8_t index) {
-    const MmioOperation& content = lines_[index].content;
-    return content.address == operation.line() && content.device == operation.device;
-  });
   const bool merges = operation.kind == MmioKind::kWriteCombiningStore;
-  const bool found = same_line != in_age_order.end();
-  if (found && !merges) lines_[*same_line].closed = true;
-  if (found && lines_[*same_line].closed) return false;
+  const ByteMask bytes = byte_mask(offset_in_line(operation), operation.length);
+  Line* combined = nullptr;
+  for (const std::uint8_t index : in_age_order()) {
+    Line& other = lines_[index];
+    if (other.content.address != operation.line() || other.content.device != operation.device) continue;
+    const bool combines = merges && other.content.kind == MmioKind::kWriteCombiningStore;
+    if (combines) combined = &other;
+    if (combines || (other.valid & bytes) == 0) continue;
+    other.closed = true;
+    return false;
+  }
+  const bool found = combined != nullptr;
+  if (found && combined->closed) return false;
   if (!found && in_use_ == config_.buffers) {
     make_room(random);
     return false;
   }
   const auto first_free = static_cast<std::uint8_t>(std::countr_one(used_));
-  Line& line = lines_[found ? *same_line : first_free];
+  Line& line = found ? *combined : lines_[first_free];
   if (!found) {
     by_age_[in_use_++] = first_free;
     used_ |= std::uint64_t{1} << first_free;
@@ -54,7 +59,7 @@ bool WriteCombining::store(const MmioOperation& operation, RandomStream* random)
   }
   std::copy_n(operation.data.begin(), operation.length,
               line.content.data.begin() + offset_in_line(operation));
-  line.valid |= byte_mask(offset_in_line(operation), operation.length);
+  line.valid |= bytes;
   line.closed = !merges || line.valid == kWholeLine;
   return true;
 }
@@ -82,6 +87,17 @@ void WriteCombining::fence() {
 
 void WriteCombining::send_off_unnumbered() {
   for (const std::uint8_t index : in_age_order()) lines_[index].closed = true;
+}
+
+bool WriteCombining::send_off_line_of(const MmioOperation& operation) {
+  for (const std::uint8_t index : in_age_order()) {
+    Line& line = lines_[index];
+    if (line.content.address != operation.line() || line.content.device != operation.device) continue;
+    if ((line.valid & byte_mask(offset_in_line(operation), operation.length)) == 0) continue;
+    line.closed = true;
+    return false;
+  }
+  return true;
 }
 
 bool WriteCombining::unnumbered_left() const {

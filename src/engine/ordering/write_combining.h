@@ -39,7 +39,8 @@ struct WriteCombiningConfig {
 /// a fence. Uncached stores leave in order, after every line that was touched before; a later store of
 /// another kind is refused until they have left, for x86 commits stores in program order ("Intel 64 and IA-32
 /// Architectures Software Developer's Manual", volume 3A, 9.2.2). Choice: a store to a line that is leaving
-/// waits until it has left, so that stores to one address never change places here.
+/// waits until it has left, and so does one of another kind to bytes that are here, so that stores to one
+/// address never change places here.
 ///
 /// No time, no memory after construction. Source: "Stop Taking the Scenic Route" (HotOS '25), 2.1 and 3.4.
 class WriteCombining {
@@ -56,6 +57,9 @@ class WriteCombining {
   /// Closes every line, without a fence: an uncached load sends off what is here before it leaves (volume 3A,
   /// 12.3).
   void send_off_unnumbered();
+  /// Closes the line that holds bytes of a numbered `operation`, which must not leave before them. False: it
+  /// has not left yet.
+  bool send_off_line_of(const MmioOperation& operation);
   /// Closes the `index`-th open line, counted from the oldest; below open_lines(). For time-outs, and for
   /// lines that leave early for no reason that a program can see.
   void close(std::uint32_t index);

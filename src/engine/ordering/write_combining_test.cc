@@ -155,13 +155,16 @@ TEST(WriteCombining, ANumberedStoreTakesABufferOfItsOwn) {
   const auto numbered = [](std::uint64_t address) {
     return mmio_store(MmioKind::kStore, address, filled(12, 1));
   };
-  buffers.store(combining(0, 8));
-  EXPECT_FALSE(buffers.store(numbered(8))) << "the open line leaves first";
-  EXPECT_THAT(drain(buffers), ElementsAre(Pair(0, 8)));
+  buffers.store(combining(0, 16));
+  EXPECT_FALSE(buffers.store(numbered(8))) << "the bytes that it overwrites leave first";
+  EXPECT_THAT(drain(buffers), ElementsAre(Pair(0, 8), Pair(8, 8)));
   EXPECT_TRUE(buffers.store(numbered(8)));
-  EXPECT_FALSE(buffers.store(numbered(20)));
+  EXPECT_FALSE(buffers.store(numbered(16))) << "the two share bytes";
+  EXPECT_FALSE(buffers.store(combining(0, 16))) << "as well";
+  EXPECT_TRUE(buffers.store(numbered(20)));
+  EXPECT_TRUE(buffers.store(combining(0, 8))) << "other bytes of the line";
   EXPECT_TRUE(buffers.store(numbered(68)));
-  EXPECT_THAT(drain(buffers), ElementsAre(Pair(8, 12), Pair(68, 12)));
+  EXPECT_THAT(drain(buffers), ElementsAre(Pair(8, 12), Pair(20, 12), Pair(68, 12)));
 }
 
 // Uncached stores keep their order, and come after the lines touched before them.

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "engine/ordering/mmio_rob.h"
+#include "engine/ordering/mmio_sequencer.h"
 #include "engine/ordering/request.h"
 #include "engine/ordering/rlsq_design.h"
 
@@ -79,10 +80,29 @@ struct LitmusSettings {
   std::uint32_t rob_entries = 4;
   std::uint32_t rob_window = 4;  ///< Numbers that the core may send ahead of the last credit.
   std::uint32_t number_bits = 8;
+  ordering::NumberingScheme numbers = ordering::NumberingScheme::kPerOperation;
+  ordering::CounterScope counters = ordering::CounterScope::kThread;
+  ordering::OrderReach reach = ordering::OrderReach::kAllDevices;
+  std::optional<ordering::RlsqDesign> queue;  ///< Of the root complex beside a design for MMIO.
   ordering::ReleaseRule rob_rule = ordering::ReleaseRule::kRefined;
   ordering::RobOverflow rob_overflow = ordering::RobOverflow::kReport;
   bool rob_shared_network = false;
   bool sets_rob = false;  ///< The file sets one of the reorder buffer's values.
 };
+
+/// The same with what a file sets beside a design for MMIO.
+constexpr ordering::RlsqDesign rlsq_design(LitmusDesign design, const LitmusSettings& settings) {
+  return is_mmio(design) ? settings.queue.value_or(rlsq_design(design)) : rlsq_design(design);
+}
+
+/// How operations on devices are numbered.
+inline ordering::MmioNumbering numbering_of(const LitmusSettings& settings, std::uint32_t threads,
+                                            std::uint32_t devices) {
+  return {.threads = threads,
+          .devices = devices,
+          .scope = settings.counters,
+          .scheme = settings.numbers,
+          .bits = settings.number_bits};
+}
 
 }  // namespace wharf::sim

@@ -68,14 +68,11 @@ bool LitmusDeviceThread::may_go_on(const LitmusAgent& agent) const {
   return agent.operations[at].action != LitmusAction::kWait || awaited == 0;
 }
 
-LitmusTransfer LitmusDeviceThread::send(const LitmusAgent& agent, std::size_t index, LitmusDesign design) {
+LitmusTransfer LitmusDeviceThread::send(const LitmusAgent& agent, std::size_t index) {
   const LitmusOperation& what = agent.operations[at];
-  const auto lines = static_cast<std::uint32_t>(what.lines());
-  const bool by_line = design == LitmusDesign::kSourceLine;
-  const LitmusTransfer sent{static_cast<std::uint32_t>(index), at, line, by_line ? line + 1 : lines};
-  if (what.action != LitmusAction::kWrite) awaited += sent.end - sent.line;
-  line = sent.end;
-  if (line == lines) {
+  const LitmusTransfer sent{static_cast<std::uint32_t>(index), at, line};
+  if (what.action != LitmusAction::kWrite) ++awaited;
+  if (++line == what.lines()) {
     line = 0;
     ++at;
   }

@@ -13,14 +13,13 @@
 
 namespace wharf::sim {
 
-/// A request of a device thread as the fabric carries it: which operation of which agent, and its lines
-/// [line, end), cut at the root complex.
+/// A line of a request of a device thread as the fabric carries it: which operation of which agent. Each line
+/// is a packet of its own, as the timed device sends it: PCIe orders no write behind a read, be it one packet
+/// or several, so that a write may come between two lines of a read.
 struct LitmusTransfer {
   std::uint32_t agent = 0;
   std::uint32_t operation = 0;
   std::uint32_t line = 0;
-  std::uint32_t end = 0;
-  bool is_begun = false;  ///< Its first line is in.
 
   bool operator==(const LitmusTransfer&) const = default;
 };
@@ -46,14 +45,14 @@ std::uint8_t way_of(const LitmusProgram& program, const LitmusOperation& operati
 /// Where a thread of a device is in its program.
 struct LitmusDeviceThread {
   std::uint32_t at = 0;       ///< The next operation.
-  std::uint32_t line = 0;     ///< Its next line; above 0 only with kSourceLine.
+  std::uint32_t line = 0;     ///< Its next line.
   std::uint32_t awaited = 0;  ///< Lines of reads and atomics without an answer.
 
   /// Whether its own program lets it do the next operation now.
   bool may_go_on(const LitmusAgent& agent) const;
   bool is_finished(const LitmusAgent& agent) const { return at == agent.operations.size() && awaited == 0; }
-  /// Sends the next operation, or with kSourceLine the next line of it.
-  LitmusTransfer send(const LitmusAgent& agent, std::size_t index, LitmusDesign design);
+  /// Sends the next line of the next operation.
+  LitmusTransfer send(const LitmusAgent& agent, std::size_t index);
   /// An answer arrives: its words go to the registers.
   void receive(const ordering::Response& response, const LitmusProgram& program, const LitmusAgent& agent,
                std::uint64_t* registers);

@@ -51,7 +51,6 @@ class Search {
   void expand(Open open);
   void stop(const LitmusWorld& world, std::uint32_t node);
   void reach(LitmusTarget::Kind kind, std::size_t outcome, std::uint32_t node);
-  std::string final_text(const LitmusWorld& world) const;
 
   const LitmusProgram& program_;
   LitmusDesign design_;
@@ -83,7 +82,10 @@ LitmusExploration Search::run() {
   open_.push_back({std::move(first), state, 0});
   found_.is_complete = true;
   while (!open_.empty() && reached_ == kNone) {
-    const bool goes_on = visited_.size() < limits_.states &&
+    // A world takes several times the bytes that tell it from others.
+    constexpr std::uint64_t kBytesPerByte = 6;
+    found_.is_too_large = open_.size() * bytes_.size() * kBytesPerByte > limits_.bytes;
+    const bool goes_on = !found_.is_too_large && visited_.size() < limits_.states &&
                          (!progress_ || found_.states % kStatesPerReport != 0 || progress_(found_.states));
     if (!goes_on) {
       found_.is_complete = false;
@@ -146,25 +148,11 @@ void Search::stop(const LitmusWorld& world, std::uint32_t node) {
     found_.seen[outcome] = true;
     reach(LitmusTarget::Kind::kOutcome, outcome, node);
   }
-  if (!is_shortest()) ++found_.finals[final_text(world)];
+  if (!is_shortest()) ++found_.finals[final_text(program_, world.registers(), memory)];
 }
 
 void Search::reach(LitmusTarget::Kind kind, std::size_t outcome, std::uint32_t node) {
   if (reached_ == kNone && target_.kind == kind && target_.outcome == outcome) reached_ = node;
-}
-
-std::string Search::final_text(const LitmusWorld& world) const {
-  std::string text;
-  for (const LitmusAgent& agent : program_.agents) {
-    for (std::size_t i = 0; i < agent.registers.size(); ++i) {
-      text += fmt::format("{}{}:{}={}", text.empty() ? "" : " ", agent.name, agent.registers[i],
-                          world.registers()[agent.first_register + i]);
-    }
-  }
-  const std::vector<std::uint64_t> memory = world.memory();
-  for (std::size_t i = 0; i < memory.size(); ++i)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", program_.variables[i].name, memory[i]);
-  return text;
 }
 
 std::vector<std::string> Search::trace() const {
@@ -183,7 +171,7 @@ std::vector<std::string> Search::trace() const {
   if (!violation.empty()) {
     lines.push_back(violation);
   } else if (world->is_finished()) {
-    lines.push_back(final_text(*world));
+    lines.push_back(final_text(program_, world->registers(), world->memory()));
   } else {
     for (const std::string& line : world->who_waits()) lines.push_back(line);
   }
@@ -191,6 +179,20 @@ std::vector<std::string> Search::trace() const {
 }
 
 }  // namespace
+
+std::string final_text(const LitmusProgram& program, const std::vector<std::uint64_t>& registers,
+                       const std::vector<std::uint64_t>& memory) {
+  std::string text;
+  for (const LitmusAgent& agent : program.agents) {
+    for (std::size_t i = 0; i < agent.registers.size(); ++i) {
+      text += fmt::format("{}{}:{}={}", text.empty() ? "" : " ", agent.name, agent.registers[i],
+                          registers[agent.first_register + i]);
+    }
+  }
+  for (std::size_t i = 0; i < memory.size(); ++i)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", program.variables[i].name, memory[i]);
+  return text;
+}
 
 LitmusExploration explore(const LitmusProgram& program, LitmusDesign design, LitmusSteps steps,
                           LitmusLimits limits, const LitmusProgress& progress) {

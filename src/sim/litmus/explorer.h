@@ -16,13 +16,17 @@ namespace wharf::sim {
 
 struct LitmusLimits {
   std::uint64_t states = 20'000'000;
+  /// Of the worlds that are still to be followed, about. A program of many lines or agents has large worlds
+  /// and many steps in each: its search would run into the machine's memory long before it ends.
+  std::uint64_t bytes = std::uint64_t{2} << 30U;
 };
 
 struct LitmusExploration {
   std::uint64_t states = 0;
   std::uint64_t transitions = 0;
-  bool is_complete = false;  ///< Nothing was left out for a limit.
-  std::vector<bool> seen;    ///< By outcome of the program.
+  bool is_complete = false;   ///< Nothing was left out for a limit.
+  bool is_too_large = false;  ///< That limit was the one of bytes.
+  std::vector<bool> seen;     ///< By outcome of the program.
   /// Final registers and memory, as text, and in how many final states.
   std::map<std::string, std::uint64_t> finals;
   std::string violation;              ///< What the observer saw first; empty if nothing.
@@ -42,6 +46,10 @@ using LitmusProgress = std::function<bool(std::uint64_t states)>;
 /// Visits every state that can be reached, depth first. A violated or stuck world is noted and not followed.
 LitmusExploration explore(const LitmusProgram& program, LitmusDesign design, LitmusSteps steps,
                           LitmusLimits limits = {}, const LitmusProgress& progress = {});
+
+/// A final state as the keys of `finals` have it: registers of all agents, then the words of all variables.
+std::string final_text(const LitmusProgram& program, const std::vector<std::uint64_t>& registers,
+                       const std::vector<std::uint64_t>& memory);
 
 /// The steps of one shortest way to `target`, in words, the last line what it ends in; empty when there is
 /// none within the limits. Breadth first.

@@ -208,5 +208,28 @@ TEST(LitmusExplorer, ASearchWithoutAnEndFails) {
   EXPECT_FALSE(judge_litmus(bounded, LitmusDesign::kBaseline, {}).fails());
 }
 
+// A read of 256 lines: hundreds of steps in each world, and worlds of many kilobytes.
+TEST(Explorer, AQuestionThatIsTooLargeForMemoryIsRefused) {
+  std::string variables;
+  std::string registers;
+  std::string lines;
+  for (int line = 0; line < 256; ++line) {
+    const std::string number = std::to_string(line);
+    variables += (line == 0 ? "x" : "; x") + number;
+    registers += (line == 0 ? "r" : ",r") + number;
+    lines += (line == 0 ? "x" : ",x") + number;
+  }
+  const auto program = parse_litmus(
+      "large", "litmus Large { " + variables + " } device D ; " + registers + " = R " + lines + " ;");
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  LitmusOptions options;
+  options.limits.bytes = std::uint64_t{64} << 20U;
+  const LitmusDesignReport report = judge_litmus(*program, LitmusDesign::kBaseline, options);
+  EXPECT_TRUE(report.found.is_too_large);
+  EXPECT_FALSE(report.found.is_complete);
+  EXPECT_TRUE(report.fails());
+  EXPECT_LT(report.found.states, 10'000U);
+}
+
 }  // namespace
 }  // namespace wharf::sim

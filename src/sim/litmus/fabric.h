@@ -13,19 +13,21 @@ namespace wharf::sim {
 constexpr bool may_pass(LitmusDesign design, const LitmusSettings& settings, const ordering::Request& earlier,
                         const ordering::Request& later) {
   return !settings.on_chip_bus &&
-         ordering::may_pass_on_link(rlsq_design(design), settings.order, earlier, later);
+         ordering::may_pass_on_link(rlsq_design(design, settings), settings.order, earlier, later);
 }
 
 /// Whether a completion, which has the label of its request, may pass a posted write that travels before it,
 /// either way: rule D2a. Both come from the root complex, or both from functions of one device whose
 /// completions have IDO=0, so that id-based ordering frees none. A bus has no such rule.
-inline bool completion_may_pass_writes(const LitmusSettings& settings, ordering::Label label) {
+inline bool completion_may_pass_writes(LitmusDesign design, const LitmusSettings& settings,
+                                       ordering::Label label) {
   if (settings.on_chip_bus || is_mutated(LitmusMutation::kCompletionsPassWrites)) return true;
   const ordering::PacketOrder write;
   ordering::PacketOrder completion;
   completion.packet_class = ordering::PacketClass::kCompletion;
   completion.label = label;
-  return ordering::may_pass(ordering::FabricOrder::kLegacy, settings.order, completion, write);
+  return ordering::may_pass(ordering::fabric_of(rlsq_design(design, settings)), settings.order, completion,
+                            write);
 }
 
 }  // namespace wharf::sim

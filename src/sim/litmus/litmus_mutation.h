@@ -10,6 +10,10 @@ namespace wharf::sim {
 enum class LitmusMutation : std::uint8_t {
   kNone,
   kCompletionsPassWrites,  ///< Rule D2a is dropped: a completion passes posted writes.
+  kLoadsPassStores,        ///< An MMIO load passes stores below the root complex.
+  kLoadsForgetCombined,    ///< An MMIO load leaves its core before what is combined there.
+  kFenceForgetsCombined,   ///< A fence does not send off what is combined.
+  kFenceForgetsNumbered,   ///< A fence does not wait for the reorder buffer.
   kStoresPassUncached,     ///< A store to host memory leaves its core before an earlier uncached one.
 };
 

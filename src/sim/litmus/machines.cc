@@ -41,7 +41,7 @@ HomeConfig litmus_home_config(const LitmusProgram& program) {
 RlsqAgent make_litmus_root(const LitmusProgram& program, LitmusDesign design, std::uint32_t number) {
   const LitmusSettings& settings = program.settings;
   ordering::RlsqConfig config;
-  config.design = rlsq_design(design);
+  config.design = rlsq_design(design, settings);
   config.order = settings.order;
   config.entries = settings.entries;
   config.trackers = settings.trackers;

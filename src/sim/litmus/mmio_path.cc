@@ -9,16 +9,10 @@
 #include <span>
 
 #include "base/check.h"
+#include "sim/litmus/litmus_mutation.h"
 
 namespace wharf::sim {
 namespace {
-
-ordering::MmioNumbering numbering_of(const LitmusSettings& settings, std::uint32_t threads) {
-  ordering::MmioNumbering numbering;
-  numbering.threads = threads;
-  numbering.bits = settings.number_bits;
-  return numbering;
-}
 
 ordering::WriteCombiningConfig combining_of(const LitmusSettings& settings) {
   ordering::WriteCombiningConfig config;
@@ -37,14 +31,14 @@ LitmusMmioPath::LitmusMmioPath(const LitmusProgram& program, LitmusDesign design
     if (variable.is_mmio) set_word(variable.address, variable.initial);
   }
   if (!has_rob(design)) return;
-  const ordering::MmioNumbering numbering = numbering_of(settings, threads);
-  mask_ = numbering.mask();
+  numbering_ = numbering_of(settings, threads, program.mmio_devices());
   ordering::MmioSequencerConfig sequencer;
-  sequencer.numbering = numbering;
+  sequencer.numbering = numbering_;
+  sequencer.reach = settings.reach;
   sequencer.windows.fill(settings.rob_window);
   sequencer_.emplace(sequencer);
   ordering::MmioRobConfig rob;
-  rob.numbering = numbering;
+  rob.numbering = numbering_;
   rob.rule = settings.rob_rule;
   rob.overflow = settings.rob_overflow;
   rob.entries_per_network = settings.rob_entries;
@@ -68,13 +62,16 @@ bool LitmusMmioPath::may_execute(const LitmusOperation& operation, const LitmusV
                                  std::uint32_t thread, bool host_stores_drained) const {
   if (operation.action == LitmusAction::kStoreFence) return host_stores_drained;
   const ordering::MmioKind kind = kind_of(operation);
-  if (is_numbered(kind) &&
-      sequencer_->blocked_by(thread, 0, kind, host_stores_drained) != ordering::IssueBlock::kNone)
+  if (is_numbered(kind) && sequencer_->blocked_by(thread, variable.device, kind, host_stores_drained) !=
+                               ordering::IssueBlock::kNone)
     return false;
   if (kind == ordering::MmioKind::kUncachedStore && !host_stores_drained) return false;
   // Uncached accesses are in program order, and a load sends off what is combined before it leaves ("Intel 64
   // and IA-32 Architectures Software Developer's Manual", volume 3A, 12.3).
-  if (is_load(kind)) return combining_[thread].open_lines() > 0 || combining_[thread].unnumbered_left();
+  if (is_load(kind)) {
+    return combining_[thread].open_lines() > 0 || combining_[thread].unnumbered_left() ||
+           is_mutated(LitmusMutation::kLoadsForgetCombined);
+  }
   // The buffers say whether they take a store only by taking it.
   const std::array<std::byte, kLitmusWordBytes> zero{};
   ordering::WriteCombining trial = combining_[thread];
@@ -91,7 +88,7 @@ LitmusMmioPath::Executed LitmusMmioPath::execute(const LitmusOperation& operatio
     return combining.drained() ? Executed::kDone : Executed::kAgain;
   }
   const ordering::MmioKind kind = kind_of(operation);
-  if (is_load(kind) && !combining.unnumbered_left()) {
+  if (is_load(kind) && !combining.unnumbered_left() && !is_mutated(LitmusMutation::kLoadsForgetCombined)) {
     combining.send_off_unnumbered();
     return Executed::kAgain;
   }
@@ -99,6 +96,7 @@ LitmusMmioPath::Executed LitmusMmioPath::execute(const LitmusOperation& operatio
   if (!is_load(kind)) std::memcpy(bytes.data(), operation.values.data(), kLitmusWordBytes);
   ordering::MmioOperation made = ordering::mmio_store(kind, variable.address, bytes);
   made.thread = static_cast<std::uint16_t>(thread);
+  made.device = variable.device;
   made.tag = tag;
   if (is_numbered(kind)) sequencer_->stamp(made);
   if (is_load(kind)) {
@@ -110,16 +108,25 @@ LitmusMmioPath::Executed LitmusMmioPath::execute(const LitmusOperation& operatio
   return Executed::kDone;
 }
 
-bool LitmusMmioPath::is_fenced(std::uint32_t thread) const {
-  if (!combining_[thread].drained()) return false;
-  constexpr ordering::FenceSet kAll{true, true, true, true};
-  constexpr ordering::FenceEffect kEffect = ordering::fence_effect(kAll, kAll);
-  if (kEffect.wait_device_loads && loads_[thread] > 0) return false;
-  return !kEffect.wait_acknowledged || !sequencer_ || sequencer_->all_acknowledged(thread);
+bool LitmusMmioPath::is_fenced(std::uint32_t thread, const ordering::FenceSet& predecessors,
+                               const ordering::FenceSet& successors) const {
+  ordering::FenceEffect effect = ordering::fence_effect(predecessors, successors);
+  const bool has_stores = predecessors.device_output && (successors.device() || successors.memory());
+  const bool is_combined = !combining_[thread].unnumbered_left();
+  if (has_stores && is_combined && !is_mutated(LitmusMutation::kFenceForgetsCombined)) return false;
+  if (effect.wait_device_loads && loads_[thread] > 0) return false;
+  if (!sequencer_ || is_mutated(LitmusMutation::kFenceForgetsNumbered)) return true;
+  // What the sequencer adds where devices have counters of their own.
+  if (effect.new_epoch) effect = ordering::MmioSequencer(*sequencer_).fence(thread, predecessors, successors);
+  return !effect.wait_acknowledged || sequencer_->all_acknowledged(thread);
 }
 
-bool LitmusMmioPath::fence(std::uint32_t thread) {
-  if (is_fenced(thread)) return true;
+bool LitmusMmioPath::fence(std::uint32_t thread, const ordering::FenceSet& predecessors,
+                           const ordering::FenceSet& successors) {
+  if (is_fenced(thread, predecessors, successors)) {
+    if (sequencer_) sequencer_->fence(thread, predecessors, successors);
+    return true;
+  }
   combining_[thread].send_off_unnumbered();
   return false;
 }
@@ -181,10 +188,12 @@ bool LitmusMmioPath::may_move(std::uint32_t choice) const {
   const bool is_numbered_load = is_load(mover.operation.kind) && is_numbered(mover.operation.kind);
   const bool is_behind_write =
       std::any_of(moving_.begin(), moving_.begin() + choice, [&](const Moving& earlier) {
-        return earlier.at_root && !is_load(earlier.operation.kind) && !(is_numbered_load && is_held(earlier));
+        return earlier.at_root && !is_load(earlier.operation.kind) &&
+               earlier.operation.device == mover.operation.device && !(is_numbered_load && is_held(earlier));
       });
-  const bool passes_none =
-      is_load(mover.operation.kind) || mover.operation.kind == ordering::MmioKind::kUncachedStore;
+  const bool pushes = is_load(mover.operation.kind) && !is_mutated(LitmusMutation::kLoadsPassStores);
+  if (is_load(mover.operation.kind) && !pushes) return !is_held(mover);
+  const bool passes_none = pushes || mover.operation.kind == ordering::MmioKind::kUncachedStore;
   if (is_behind_write && (passes_none || keeps_writes_in_order())) return false;
   return !is_held(mover);
 }
@@ -196,7 +205,7 @@ bool LitmusMmioPath::is_held(const Moving& moving) const {
 std::uint32_t LitmusMmioPath::ordered_writes() const {
   if (!keeps_writes_in_order()) return 0;
   return static_cast<std::uint32_t>(std::count_if(moving_.begin(), moving_.end(), [](const Moving& moving) {
-    return moving.at_root && !is_load(moving.operation.kind);
+    return moving.at_root && !is_load(moving.operation.kind) && moving.operation.device == 0;
   }));
 }
 
@@ -210,7 +219,7 @@ bool LitmusMmioPath::move(std::uint32_t choice) {
   } else {
     at_device(moved.operation);
   }
-  return moved.at_root && !is_load(moved.operation.kind);
+  return moved.at_root && !is_load(moved.operation.kind) && moved.operation.device == 0;
 }
 
 void LitmusMmioPath::at_device(const ordering::MmioOperation& operation) {
@@ -267,16 +276,18 @@ void LitmusMmioPath::who_waits(std::vector<std::string>& lines) const {
 }
 
 void LitmusMmioPath::append_state(std::vector<std::byte>& state) const {
-  const auto base = [this](std::uint32_t thread, std::uint32_t) {
-    return rob_ ? rob_->next_number(thread) : 0U;
+  const auto base = [this](std::uint32_t thread, std::uint32_t device) {
+    return rob_ ? rob_->next_number(numbering_.domain(thread, device)) : 0U;
   };
-  for (const ordering::WriteCombining& combining : combining_) combining.append_state(state, base, mask_);
+  const std::uint32_t mask = rob_ ? numbering_.mask() : 0U;
+  for (const ordering::WriteCombining& combining : combining_) combining.append_state(state, base, mask);
   if (sequencer_) sequencer_->append_state(state);
   if (rob_) rob_->append_state(state);
   append_bytes(state, static_cast<std::uint32_t>(moving_.size()));
   for (const Moving& moving : moving_) {
     append_bytes(state, static_cast<std::uint8_t>(moving.at_root));
-    ordering::append_state(state, moving.operation, base(moving.operation.thread, 0), mask_);
+    ordering::append_state(state, moving.operation, base(moving.operation.thread, moving.operation.device),
+                           mask);
   }
   for (const Answer& answer : answers_) {
     append_bytes(state, answer.thread);

@@ -37,12 +37,16 @@ class LitmusMmioPath {
   Executed execute(const LitmusOperation& operation, const LitmusVariable& variable, std::uint32_t thread,
                    bool host_stores_drained, std::uint32_t tag);
   /// A fence or locked instruction could do something now.
-  bool may_fence(std::uint32_t thread) const {
-    return combining_[thread].open_lines() > 0 || is_fenced(thread);
+  bool may_fence(std::uint32_t thread, const ordering::FenceSet& predecessors,
+                 const ordering::FenceSet& successors) const {
+    return (predecessors.device_output && combining_[thread].open_lines() > 0) ||
+           is_fenced(thread, predecessors, successors);
   }
-  /// Everything of `thread` has left its core and, with numbers, the reorder buffer, and every load has its
-  /// value. If not, sends off what is combined.
-  bool fence(std::uint32_t thread);
+  /// What the sets ask for has happened, and the fence is behind `thread`: as far as they do, its loads have
+  /// their values, its stores have left the core, and those with numbers, if memory comes behind the fence,
+  /// the reorder buffer. If not, sends off what is combined.
+  bool fence(std::uint32_t thread, const ordering::FenceSet& predecessors,
+             const ordering::FenceSet& successors);
   /// The core has the value of a load.
   void loaded(std::uint32_t thread) { --loads_[thread]; }
 
@@ -90,7 +94,8 @@ class LitmusMmioPath {
     ordering::MmioOperation operation;
   };
 
-  bool is_fenced(std::uint32_t thread) const;
+  bool is_fenced(std::uint32_t thread, const ordering::FenceSet& predecessors,
+                 const ordering::FenceSet& successors) const;
   ordering::MmioKind kind_of(const LitmusOperation& operation) const;
   bool keeps_writes_in_order() const {
     return design_ == LitmusDesign::kMmioToday || design_ == LitmusDesign::kRobRootComplex;
@@ -109,7 +114,7 @@ class LitmusMmioPath {
   std::vector<Moving> moving_;  ///< In the order in which they were sent.
   std::vector<Answer> answers_;
   std::vector<std::uint64_t> words_;  ///< The device's window.
-  std::uint32_t mask_ = 0;
+  ordering::MmioNumbering numbering_;
   std::string failure_;
 };
 

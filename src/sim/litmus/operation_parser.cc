@@ -123,6 +123,7 @@ class OperationReader {
       WHARF_TRY(variables());
       WHARF_TRY(values());
     }
+    if (made_.action == LitmusAction::kFence && in_.front().kind == Kind::kWord) WHARF_TRY(sets());
     WHARF_TRY(root());
     for (const LitmusToken& token : registers) {
       if (token.kind != Kind::kWord)
@@ -223,6 +224,28 @@ class OperationReader {
     return {};
   }
 
+  // fence rw,w: what comes before it, and what comes behind.
+  Result<void> sets() {
+    WHARF_TRY(set(made_.predecessors));
+    WHARF_TRY(in_.sign(","));
+    return set(made_.successors);
+  }
+  Result<void> set(ordering::FenceSet& made) {
+    made = {};
+    if (in_.front().kind != Kind::kWord) return in_.unexpected("letters of i, o, r and w");
+    for (const char letter : in_.front().text) {
+      bool* const one = letter == 'i'   ? &made.device_input
+                        : letter == 'o' ? &made.device_output
+                        : letter == 'r' ? &made.memory_reads
+                        : letter == 'w' ? &made.memory_writes
+                                        : nullptr;
+      if (one == nullptr || *one) return in_.unexpected("letters of i, o, r and w, each once");
+      *one = true;
+    }
+    in_.take();
+    return {};
+  }
+
   Result<void> root() {
     made_.root = agent_.root;
     if (!in_.front().is("@")) return {};
@@ -281,6 +304,14 @@ const std::vector<Setting>& all_settings() {
       number("rlsq.entries", 1, 64, &LitmusSettings::entries, false),
       number("rlsq.trackers", 1, 64, &LitmusSettings::trackers, false),
       number("rlsq.posted_reserve", 1, 64, &LitmusSettings::posted_reserve, false),
+      {"rlsq.design",
+       {"baseline", "release_acquire", "thread_specific", "speculative", "strict_blocking",
+        "strict_speculative"},
+       0,
+       1,
+       [](LitmusSettings& settings, std::uint64_t value) {
+         settings.queue = static_cast<ordering::RlsqDesign>(value);
+       }},
       {"order.write_before_annotated_read",
        {"no", "yes"},
        0,
@@ -302,6 +333,32 @@ const std::vector<Setting>& all_settings() {
       number("rob.entries", 1, 64, &LitmusSettings::rob_entries, true),
       number("rob.window", 1, 128, &LitmusSettings::rob_window, true),
       number("rob.number_bits", 2, 16, &LitmusSettings::number_bits, true),
+      {"rob.numbers",
+       {"operation", "epoch"},
+       0,
+       1,
+       [](LitmusSettings& settings, std::uint64_t value) {
+         settings.numbers =
+             value == 0 ? ordering::NumberingScheme::kPerOperation : ordering::NumberingScheme::kEpochCount;
+         settings.sets_rob = true;
+       }},
+      {"rob.counters",
+       {"thread", "device"},
+       0,
+       1,
+       [](LitmusSettings& settings, std::uint64_t value) {
+         settings.counters =
+             value == 0 ? ordering::CounterScope::kThread : ordering::CounterScope::kThreadAndDevice;
+         settings.sets_rob = true;
+       }},
+      {"rob.reach",
+       {"one", "all"},
+       0,
+       1,
+       [](LitmusSettings& settings, std::uint64_t value) {
+         settings.reach = value == 0 ? ordering::OrderReach::kOneDevice : ordering::OrderReach::kAllDevices;
+         settings.sets_rob = true;
+       }},
       {"rob.rule",
        {"strict", "refined"},
        0,
@@ -384,12 +441,14 @@ Result<void> LitmusSettingsReader::fit(std::string_view name, std::uint32_t& siz
   if (size <= most) return {};
   return litmus_error(
       in_.file(), given->value.place, fmt::format("{} {}", name, size),
-      fmt::format("at most {}, half of what rob.number_bits {} can number", most, settings_.number_bits));
+      fmt::format("at most {}, {} of what rob.number_bits {} can number", most,
+                  most == 1U << (settings_.number_bits - 1U) ? "half" : "a quarter", settings_.number_bits));
 }
 
 Result<void> LitmusSettingsReader::finish() {
   const std::uint32_t half = 1U << (settings_.number_bits - 1U);
-  WHARF_TRY(fit("rob.window", settings_.rob_window, half));
+  const bool are_epochs = settings_.numbers == ordering::NumberingScheme::kEpochCount;
+  WHARF_TRY(fit("rob.window", settings_.rob_window, are_epochs ? half / 2 : half));
   WHARF_TRY(fit("rob.entries", settings_.rob_entries, half));
   if (std::has_single_bit(settings_.rob_entries)) return {};
   const auto given = std::find_if(given_.begin(), given_.end(),

@@ -47,6 +47,9 @@ Result<LitmusProgram> Parser::parse() {
   WHARF_TRY(variables());
   WHARF_TRY(agents());
   WHARF_TRY(rows());
+  if (program_.settings.queue && !program_.uses_mmio())
+    return in_.unexpected(
+        "an MMIO instruction before this, because rlsq.design is the queue beside a design for MMIO");
   while (in_.front().kind != Kind::kEnd) WHARF_TRY(outcome());
   return std::move(program_);
 }
@@ -70,7 +73,9 @@ Result<void> Parser::variables() {
   while (!in_.front().is("}")) {
     const LitmusToken before = in_.front();
     LitmusVariable where;
-    where.is_mmio = in_.front().is_word("mmio");
+    const bool is_second = in_.front().is_word("mmio.2");
+    where.is_mmio = is_second || in_.front().is_word("mmio");
+    where.device = is_second ? 1 : 0;
     where.is_peer = in_.front().is_word("peer");
     if (where.is_peer && program_.settings.on_chip_bus)
       return in_.unexpected("no peer device beside bus on_chip, which has no switch");
@@ -97,9 +102,9 @@ Result<void> Parser::variables() {
     } else if (!in_.front().is("}")) {
       // Two words without a sign: the first was meant to say where the variable is.
       const bool are_words = in_.front().kind == Kind::kWord && before.kind == Kind::kWord;
-      const std::vector<std::string_view> places{"mmio", "peer"};
+      const std::vector<std::string_view> places{"mmio", "mmio.2", "peer"};
       if (are_words && nearest_name(before.text, places))
-        return litmus_error(in_.file(), before.place, before.quoted(), "mmio, peer or a variable",
+        return litmus_error(in_.file(), before.place, before.quoted(), "mmio, mmio.2, peer or a variable",
                             before.text, places);
       return in_.unexpected("\";\" or \"}\"");
     }

@@ -92,7 +92,17 @@ std::uint32_t LitmusProgram::root_complexes() const {
   return found;
 }
 
+std::uint32_t LitmusProgram::mmio_devices() const {
+  std::uint32_t found = 1;
+  for (const LitmusVariable& variable : variables) found = std::max(found, variable.device + 1U);
+  return found;
+}
+
 std::string LitmusProgram::why_not(LitmusDesign design) const {
+  const bool has_gaps = settings.counters == ordering::CounterScope::kThread && mmio_devices() > 1;
+  if (design == LitmusDesign::kRobDevice && has_gaps)
+    return "\"set rob.counters device\" before it, because each of two devices would miss the other's "
+           "numbers";
   if (settings.on_chip_bus && has_rob(design))
     return "a design for the on-chip bus, where no MMIO reorder buffer applies";
   if (uses_mmio() == is_mmio(design)) return {};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/ordering/mmio_fence.h"
 #include "engine/ordering/request.h"
 #include "sim/coherence/atomic_operation.h"
 #include "sim/coherence/message.h"
@@ -39,7 +40,7 @@ enum class LitmusAction : std::uint8_t {
   kRead,        ///< Of host memory.
   kWrite,       ///< Of host memory.
   kAtomic,      ///< On host memory.
-  kFence,       ///< Host: waits until its own stores are performed.
+  kFence,       ///< Host: what is in `predecessors` comes before what is in `successors`.
   kWait,        ///< Device: waits for the answers of all its earlier reads and atomics.
   kLocalRead,   ///< Device: looks at its own register, which MMIO stores change.
   kLocalWrite,  ///< Device: sets its own register.
@@ -64,8 +65,10 @@ struct LitmusOperation {
   std::vector<std::uint32_t> line_begins;  ///< Place in `variables` of the first one of each line.
   std::vector<std::uint64_t> values;     ///< Writes: one per variable. Atomics: operand, then compare value.
   std::vector<std::uint32_t> registers;  ///< Of the agent; reads and atomics, one per variable.
-  std::uint8_t root = 0;                 ///< Requests: the root complex that the device sends it to.
-  std::string text;                      ///< As written, for traces.
+  ordering::FenceSet predecessors{true, true, true, true};  ///< Fences: full ones, if they say nothing.
+  ordering::FenceSet successors{true, true, true, true};
+  std::uint8_t root = 0;  ///< Requests: the root complex that the device sends it to.
+  std::string text;       ///< As written, for traces.
   LitmusPlace place;
 
   std::size_t lines() const { return line_begins.size(); }
@@ -90,8 +93,9 @@ struct LitmusVariable {
   std::string name;
   std::uint64_t address = 0;  ///< In host memory, in the device's window, or in the peer's memory.
   std::uint64_t initial = 0;
-  bool is_mmio = false;  ///< A register of the device, for cores.
-  bool is_peer = false;  ///< Memory of a device, for other devices: behind a switch, not behind a queue.
+  bool is_mmio = false;     ///< A register of the device, for cores.
+  std::uint8_t device = 0;  ///< Registers: of the first or of the second device that has some.
+  bool is_peer = false;     ///< Memory of a device, for other devices: behind a switch, not behind a queue.
 };
 
 /// A condition on final registers and memory, as a tree in one array: a node stands behind those it is made
@@ -143,6 +147,8 @@ struct LitmusProgram {
   std::uint32_t registers() const;
   bool uses_mmio() const;
   bool uses_devices() const;
+  /// Devices that have registers, at least 1.
+  std::uint32_t mmio_devices() const;
   /// Root complexes of the host, from 1.
   std::uint32_t root_complexes() const;
   /// Why `design` cannot be asked of this program, as what was expected instead; empty when it can.

@@ -55,6 +55,12 @@ LitmusDesignReport judge_litmus(const LitmusProgram& program, LitmusDesign desig
                   "no order of steps came to an end within the bound of {} states; nothing was judged",
                   options.limits.states));
   }
+  if (report.found.is_too_large) {
+    report.failures.push_back(
+        fmt::format("the question is too large: after {} states the worlds still to be followed take {} GiB, "
+                    "expected fewer lines, agents or instructions, or --states below that",
+                    report.found.states, options.limits.bytes >> 30U));
+  }
   if (!report.found.violation.empty()) {
     report.failures.push_back("the observer of coherence: " + report.found.violation);
     report.failure_trace = trace({LitmusTarget::Kind::kViolation, 0});

@@ -18,6 +18,11 @@ bool is_own_register(LitmusAction action) {
   return action == LitmusAction::kLocalRead || action == LitmusAction::kLocalWrite;
 }
 
+/// Fences, and locked instructions, whose sets are full.
+bool orders_device(const LitmusOperation& operation) {
+  return operation.action == LitmusAction::kFence || operation.action == LitmusAction::kAtomic;
+}
+
 /// What an instruction of one variable is about; a fence is about none.
 LitmusVariable variable_of(const LitmusProgram& program, const LitmusOperation& operation) {
   return operation.variables.empty() ? LitmusVariable{} : program.variables[operation.variables[0]];
@@ -68,7 +73,7 @@ LitmusWorld::LitmusWorld(const LitmusProgram& program, LitmusDesign design, Litm
       steps_(steps),
       threads_are_independent_(are_threads_independent(program, design)),
       orders_completions_(has_mmio_loads(program) &&
-                          !completion_may_pass_writes(program.settings, ordering::Label::kStrong)),
+                          !completion_may_pass_writes(design, program.settings, ordering::Label::kStrong)),
       home_(litmus_home_config(program)),
       registers_(program.registers()) {
   for (std::uint32_t number = 0; number < program.root_complexes(); ++number)
@@ -113,9 +118,13 @@ bool LitmusWorld::may_execute(std::size_t agent) const {
   const LitmusHostThread& host = hosts_[places_[agent]];
   const LitmusOperation* next = host.next(program_->agents[agent]);
   if (next == nullptr || host.is_waiting()) return false;
-  const bool locks = next->action == LitmusAction::kFence || next->action == LitmusAction::kAtomic;
-  if (locks && mmio_ && !mmio_->may_fence(places_[agent])) return false;
-  if (next->action == LitmusAction::kFence) return host.is_drained();
+  if (orders_device(*next) && mmio_ &&
+      !mmio_->may_fence(places_[agent], next->predecessors, next->successors))
+    return false;
+  if (next->action == LitmusAction::kFence) {
+    return host.is_drained() ||
+           !ordering::fence_effect(next->predecessors, next->successors).wait_host_stores;
+  }
   if (is_on_mmio_path(next->action))
     return mmio_->may_execute(*next, variable_of(*program_, *next), places_[agent], host.is_drained());
   return host.may_execute(*next, program_->variables[next->variables[0]]);
@@ -215,8 +224,8 @@ void LitmusWorld::take(LitmusStep step) {
 void LitmusWorld::execute(std::size_t agent) {
   LitmusHostThread& host = hosts_[places_[agent]];
   const LitmusOperation& next = *host.next(program_->agents[agent]);
-  const bool locks = next.action == LitmusAction::kFence || next.action == LitmusAction::kAtomic;
-  if (locks && mmio_ && !mmio_->fence(places_[agent])) return;  // It is executed again.
+  if (orders_device(next) && mmio_ && !mmio_->fence(places_[agent], next.predecessors, next.successors))
+    return;  // It is executed again.
   if (next.action == LitmusAction::kFence) {
     host.skip();
   } else if (!execute_mmio(host, next, agent)) {
@@ -271,14 +280,12 @@ void LitmusWorld::send(std::size_t agent) {
   LitmusDeviceThread& device = devices_[places_[agent]];
   const LitmusAgent& program = program_->agents[agent];
   if (do_own(device, program.operations[device.at], agent)) return;
-  const LitmusTransfer sent = device.send(program, agent, design_);
-  for (std::uint32_t line = sent.line; source_ && line < sent.end; ++line)
-    source_->sent(agent, sent.operation, program.operations[sent.operation].action == LitmusAction::kWrite);
+  const LitmusTransfer sent = device.send(program, agent);
   const LitmusOperation& operation = program.operations[sent.operation];
-  const bool is_before_completions = orders_completions_ && operation.action == LitmusAction::kWrite &&
-                                     way_of(*program_, operation) == kLitmusMmioWay;
-  for (std::uint32_t line = sent.line; is_before_completions && line < sent.end; ++line) {
-    const PostedLine posted{sent.agent, request_of(*program_, design_, agent, sent.operation, line).tag};
+  const bool is_posted = operation.action == LitmusAction::kWrite;
+  if (source_) source_->sent(agent, sent.operation, is_posted);
+  if (orders_completions_ && is_posted && way_of(*program_, operation) == kLitmusMmioWay) {
+    const PostedLine posted{sent.agent, request_of(*program_, design_, agent, sent.operation, sent.line).tag};
     posted_.insert(std::lower_bound(posted_.begin(), posted_.end(), posted), posted);
   }
   // Where no thread constrains another, only the order within each counts.
@@ -287,44 +294,30 @@ void LitmusWorld::send(std::size_t agent) {
   fabric_.insert(place, sent);
 }
 
-// A request is cut at the root complex; until its last line is in, no other of its domain is let in.
 bool LitmusWorld::may_arrive(std::size_t place) const {
   const LitmusTransfer& mover = fabric_[place];
   const ordering::Request request = request_of(*program_, design_, mover.agent, mover.operation, mover.line);
   const std::uint8_t way = way_of(*program_, operation_of(mover));
   if (way != kLitmusPeerWay && !roots_[way].can_accept(request)) return false;
-  for (std::size_t other = 0; other < place; ++other) {
-    const LitmusTransfer& earlier = fabric_[other];
-    if (way_of(*program_, operation_of(earlier)) != way) continue;
-    for (std::uint32_t line = earlier.line; line < earlier.end; ++line) {
-      for (std::uint32_t mine = mover.line; mine < mover.end; ++mine) {
-        if (!may_pass(design_, program_->settings,
-                      request_of(*program_, design_, earlier.agent, earlier.operation, line),
-                      request_of(*program_, design_, mover.agent, mover.operation, mine)))
-          return false;
-      }
-    }
-  }
-  return std::none_of(fabric_.begin(), fabric_.end(), [&](const LitmusTransfer& other) {
-    return other.agent == mover.agent && other.is_begun && !(other == mover) &&
-           way_of(*program_, operation_of(other)) == way;
-  });
+  return std::all_of(
+      fabric_.begin(), fabric_.begin() + static_cast<std::ptrdiff_t>(place),
+      [&](const LitmusTransfer& earlier) {
+        return way_of(*program_, operation_of(earlier)) != way ||
+               may_pass(design_, program_->settings,
+                        request_of(*program_, design_, earlier.agent, earlier.operation, earlier.line),
+                        request);
+      });
 }
 
 void LitmusWorld::arrive(std::size_t place) {
-  LitmusTransfer& mover = fabric_[place];
+  const LitmusTransfer mover = fabric_[place];
+  fabric_.erase(fabric_.begin() + static_cast<std::ptrdiff_t>(place));
   const std::uint8_t way = way_of(*program_, operation_of(mover));
-  while (mover.line < mover.end) {
-    if (way == kLitmusPeerWay) {
-      reach_peer(mover);
-    } else if (!roots_[way].accept(
-                   request_of(*program_, design_, mover.agent, mover.operation, mover.line))) {
-      break;
-    }
-    ++mover.line;
-    mover.is_begun = true;
+  if (way == kLitmusPeerWay) {
+    reach_peer(mover);
+    return;
   }
-  if (mover.line == mover.end) fabric_.erase(fabric_.begin() + static_cast<std::ptrdiff_t>(place));
+  WHARF_CHECK(roots_[way].accept(request_of(*program_, design_, mover.agent, mover.operation, mover.line)));
 }
 
 // A peer device takes requests one after the other, as they come.
@@ -555,8 +548,6 @@ void LitmusWorld::append_state(std::vector<std::byte>& state) const {
     append_bytes(state, transfer.agent);
     append_bytes(state, transfer.operation);
     append_bytes(state, transfer.line);
-    append_bytes(state, transfer.end);
-    append_bytes(state, static_cast<std::uint32_t>(transfer.is_begun ? 1 : 0));
   }
   if (source_) source_->append_state(state);
   if (mmio_) mmio_->append_state(state);

@@ -139,6 +139,7 @@ class LitmusWorld {
   }
   void observe();
   std::string agent_name(AgentId id) const;
+  std::string line_of(const LitmusTransfer& transfer) const;
 
   const LitmusProgram* program_;
   LitmusDesign design_;

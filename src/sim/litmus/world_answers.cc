@@ -48,7 +48,8 @@ std::uint32_t LitmusWorld::writes_before(const ordering::Response& response) con
   const LitmusAgent& agent = program_->agents[agent_of(response.domain)];
   const LitmusOperation& operation = agent.operations[tag_names(response.tag).operation];
   if (way_of(*program_, operation) != kLitmusMmioWay) return 0;
-  return completion_may_pass_writes(program_->settings, operation.label) ? 0 : mmio_->ordered_writes();
+  return completion_may_pass_writes(design_, program_->settings, operation.label) ? 0
+                                                                                  : mmio_->ordered_writes();
 }
 
 }  // namespace wharf::sim

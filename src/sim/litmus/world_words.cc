@@ -29,6 +29,14 @@ std::string LitmusWorld::agent_name(AgentId id) const {
   WHARF_UNREACHABLE();
 }
 
+/// Which line of a request of several it is.
+std::string LitmusWorld::line_of(const LitmusTransfer& transfer) const {
+  const LitmusOperation& operation = operation_of(transfer);
+  if (operation.lines() == 1) return "";
+  return fmt::format(" ({})",
+                     program_->variables[operation.variables[operation.line_begins[transfer.line]]].name);
+}
+
 std::string LitmusWorld::describe(LitmusStep step) const {
   switch (step.kind) {
     case LitmusStep::Kind::kExecute: {
@@ -46,7 +54,8 @@ std::string LitmusWorld::describe(LitmusStep step) const {
       const LitmusTransfer& transfer = fabric_[step.index];
       const std::uint8_t way = way_of(*program_, operation_of(transfer));
       return fmt::format(
-          "{} of {} arrives at {}", operation_of(transfer).text, program_->agents[transfer.agent].name,
+          "{}{} of {} arrives at {}", operation_of(transfer).text, line_of(transfer),
+          program_->agents[transfer.agent].name,
           way == kLitmusPeerWay ? "the peer device" : agent_name(static_cast<AgentId>(hosts_.size() + way)));
     }
     case LitmusStep::Kind::kMessage: {
@@ -90,8 +99,8 @@ std::vector<std::string> LitmusWorld::who_waits() const {
   }
   for (const LitmusTransfer& transfer : fabric_) {
     const LitmusAgent& agent = program_->agents[transfer.agent];
-    lines.push_back(
-        fmt::format("{} of {} is held in the fabric", agent.operations[transfer.operation].text, agent.name));
+    lines.push_back(fmt::format("{}{} of {} is held in the fabric", agent.operations[transfer.operation].text,
+                                line_of(transfer), agent.name));
   }
   for (const RlsqAgent& root : roots_) root.who_waits(lines);
   if (mmio_) mmio_->who_waits(lines);

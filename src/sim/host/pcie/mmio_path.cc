@@ -61,6 +61,13 @@ bool MmioPath::store(TimePs now, const MmioOperation& operation) {
 
 /// A store or load with a number; false when it has to wait for one, or for the way.
 bool MmioPath::send_numbered(TimePs now, const MmioOperation& operation) {
+  if (!combining_.send_off_line_of(operation)) {
+    send_from_core(now);
+    if (!combining_.send_off_line_of(operation)) {
+      refused_ = true;
+      return false;
+    }
+  }
   const bool follows_uncached = !ordering::is_load(operation.kind) && combining_.uncached_waiting() > 0;
   const bool waits = sequencer_.blocked_by(operation.thread, operation.device, operation.kind, true) !=
                      ordering::IssueBlock::kNone;
@@ -139,11 +146,29 @@ void MmioPath::leave_core(TimePs now, const MmioOperation& operation) {
   way_free_ = now + config_.way_gap;
   ++on_the_way_;
   TimePs at = now + cycles(config_.down_cycles) + draw(config_.spread);
-  if (is_strong(operation.kind)) at = max(at, last_at_root_);
+  const bool is_load = ordering::is_load(operation.kind);
+  at = max(at, is_strong(operation.kind) ? last_at_root_
+               : is_load                 ? last_unnumbered_at_root_
+                                         : last_uncached_at_root_);
+  if (config_.spread > kTimeZero && !is_load) at = behind_own_bytes(now, at, operation);
+  if (!is_load && !ordering::is_numbered(operation.kind))
+    last_unnumbered_at_root_ = max(at, last_unnumbered_at_root_);
+  if (operation.kind == MmioKind::kUncachedStore) last_uncached_at_root_ = at;
   last_at_root_ = max(at, last_at_root_);
-  if (!ordering::is_load(operation.kind)) ++answers_awaited_;
+  if (!is_load) ++answers_awaited_;
   if (operation.kind == MmioKind::kUncachedStore) uncached_awaited_ = true;
   simulation_.schedule(at, id(), id(), kAtRoot, keep_slot(flying_, operation));
+}
+
+TimePs MmioPath::behind_own_bytes(TimePs now, TimePs at, const MmioOperation& operation) {
+  std::erase_if(ways_, [now](const OnTheWay& each) { return each.at <= now; });
+  for (const OnTheWay& each : ways_) {
+    if (each.device == operation.device && each.address < operation.address + operation.length &&
+        operation.address < each.address + each.length)
+      at = max(at, each.at);
+  }
+  ways_.push_back({at, operation.address, operation.device, operation.length});
+  return at;
 }
 
 void MmioPath::handle(const Event& event) {
@@ -180,21 +205,48 @@ void MmioPath::handle(const Event& event) {
       simulation_.schedule(now + config_.root_complex_answer + cycles(config_.up_cycles), id(), id(), kLoaded,
                            event.argument);
       break;
-    case kLoaded: {
-      const MmioOperation load = take_slot(flying_, event.argument);
-      --loads_;
-      if (load.kind == MmioKind::kUncachedLoad) uncached_load_ = false;
-      if (load.kind == MmioKind::kAcquire) sequencer_.acquire_done(load.thread);
-      client_->mmio_loaded(now, load);
-      look_ready(now);
+    case kLoaded:
+      loaded(now, event.argument);
       break;
-    }
     case kWayFree:
       way_wakes_ = false;
       send_from_core(now);
       if (refused_) look_ready(now);
       break;
   }
+}
+
+/// The answer to a load is at the core, which has it when the device's writes before it are performed.
+void MmioPath::loaded(TimePs now, std::uint32_t slot) {
+  const auto answer = std::find_if(answers_.begin(), answers_.end(),
+                                   [slot](const Answer& each) { return each.slot == slot; });
+  if (answer != answers_.end()) {
+    answer->is_there = true;
+    if (!order_->are_writes_performed(answer->requests)) return;
+    answers_.erase(answer);
+  }
+  const MmioOperation load = take_slot(flying_, slot);
+  --loads_;
+  if (load.kind == MmioKind::kUncachedLoad) uncached_load_ = false;
+  if (load.kind == MmioKind::kAcquire) sequencer_.acquire_done(load.thread);
+  client_->mmio_loaded(now, load);
+  look_ready(now);
+}
+
+void MmioPath::writes_arrived(TimePs now) {
+  // Answers that are there come before what the client does with the first of them.
+  std::vector<std::uint32_t> there;
+  for (const Answer& each : answers_) {
+    if (each.is_there && order_->are_writes_performed(each.requests)) there.push_back(each.slot);
+  }
+  for (const std::uint32_t slot : there) loaded(now, slot);
+}
+
+bool MmioPath::all_acknowledged() const {
+  for (std::uint32_t thread = 0; thread < config_.sequencer.numbering.threads; ++thread) {
+    if (!sequencer_.all_acknowledged(thread)) return false;
+  }
+  return true;
 }
 
 /// The root complex takes what waits before it, in order of arrival.
@@ -226,7 +278,10 @@ void MmioPath::take_at_root(TimePs now) {
 }
 
 void MmioPath::enter_root(TimePs now, std::uint32_t slot) {
-  if (!ordering::is_load(flying_[slot].kind)) ++in_root_;
+  if (!ordering::is_load(flying_[slot].kind)) {
+    ++in_root_;
+    if (order_ != nullptr && keeps_order_below()) order_->store_entered();
+  }
   simulation_.schedule(now + config_.root_complex, id(), id(), kLeavesRoot, slot);
 }
 
@@ -264,10 +319,13 @@ void MmioPath::leave_root(TimePs now) {
 
 void MmioPath::at_device(TimePs now, std::uint32_t slot) {
   const MmioOperation operation = take_slot(flying_, slot);
+  const bool counts = order_ != nullptr && keeps_order_below() && !ordering::is_load(operation.kind);
   if (!reorders_at(MmioOrderPlace::kDevice, operation.kind)) {
     deliver(now, operation);
+    if (counts) order_->store_arrived(now);
     return;
   }
+  if (counts) order_->store_arrived(now);
   WHARF_CHECK(reorder_.accept(operation) == MmioArrival::kAccepted);
   MmioOperation ordered;
   while (reorder_.next_dispatch(ordered)) deliver(now, ordered);
@@ -280,7 +338,9 @@ void MmioPath::deliver(TimePs now, MmioOperation operation) {
     return;
   }
   client_->mmio_read(now, operation);
-  simulation_.schedule(link_.send_up(now, operation), id(), id(), kLoadBack, keep_slot(flying_, operation));
+  const std::uint32_t slot = keep_slot(flying_, operation);
+  if (order_ != nullptr) answers_.push_back({slot, order_->requests(), false});
+  simulation_.schedule(link_.send_up(now, operation), id(), id(), kLoadBack, slot);
 }
 
 void MmioPath::write_taken(TimePs now) {
@@ -300,7 +360,7 @@ void MmioPath::give_credits(TimePs now) {
 void MmioPath::look_ready(TimePs now) {
   if (fence_) {
     if (!combining_.drained() || answers_awaited_ > 0) return;
-    if (*fence_ == MmioFence::kAll && loads_ > 0) return;
+    if (*fence_ == MmioFence::kAll && (loads_ > 0 || !all_acknowledged())) return;
     fence_.reset();
     refused_ = false;
     client_->mmio_ready(now);

@@ -257,6 +257,64 @@ TEST(MmioPath, WithoutACreditAWriteWaitsBeforeTheLink) {
   EXPECT_EQ(lines, std::vector<std::string>{"1 writes and loads wait for a credit of the link"});
 }
 
+// The way of one may be 400 ns longer than that of the next: what must not change places does not.
+TEST(MmioPath, OnWaysOfDifferentLengthsOrderIsKeptWhereItMatters) {
+  MmioConfig config;
+  config.spread = nanoseconds(400);
+  bool do_others_pass = false;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Rig uncached(config, seed);
+    ASSERT_TRUE(uncached.store(MmioKind::kUncachedStore, 0, 8));
+    ASSERT_TRUE(uncached.store(MmioKind::kStore, 64, 8)) << "it follows the uncached one closely";
+    uncached.run();
+    ASSERT_EQ(uncached.arrived.size(), 2U);
+    EXPECT_EQ(uncached.arrived[0].first, 0U) << "a store passed an uncached one";
+
+    Rig own(config, seed);
+    ASSERT_TRUE(own.store(MmioKind::kWriteCombiningStore, 0, 64));
+    ASSERT_TRUE(own.store(MmioKind::kStore, 8, 8));
+    own.run();
+    ASSERT_EQ(own.arrived.size(), 2U);
+    EXPECT_EQ(own.arrived[0].first, 0U) << "the second store to the same bytes came first";
+
+    Rig combined(config, seed);
+    ASSERT_TRUE(combined.store(MmioKind::kWriteCombiningStore, 0, 8));
+    ASSERT_TRUE(combined.store(MmioKind::kStore, 4, 8));
+    combined.run();
+    combined.path.fence(combined.simulation.now());
+    combined.run(combined.simulation.now() + seconds(1));
+    ASSERT_EQ(combined.arrived.size(), 2U);
+    EXPECT_EQ(combined.arrived[0].first, 0U) << "combined bytes came behind what was stored on them";
+
+    Rig other(config, seed);
+    ASSERT_TRUE(other.store(MmioKind::kWriteCombiningStore, 0, 64));
+    ASSERT_TRUE(other.store(MmioKind::kStore, 64, 8));
+    other.run();
+    ASSERT_EQ(other.arrived.size(), 2U);
+    do_others_pass = do_others_pass || other.arrived[0].first != 0;
+  }
+  EXPECT_TRUE(do_others_pass);
+}
+
+// Answers and writes of the two flows on one link [PCIe Base 5.0 2.4.1, rule D2a].
+TEST(MmioPath, ALoadsAnswerStaysBehindTheDevicesWrites) {
+  Rig rig;
+  LinkOrder link;
+  rig.path.share_link(link);
+  ordering::Request write;
+  write.kind = ordering::Kind::kWrite;
+  link.requested(write);
+  ASSERT_TRUE(rig.load(MmioKind::kUncachedLoad, 7));
+  rig.run();
+  EXPECT_EQ(rig.read_at.size(), 1U);
+  EXPECT_TRUE(rig.loaded.empty()) << "the write was sent before the answer and is not performed";
+  ordering::Response performed;
+  performed.kind = ordering::Kind::kWrite;
+  link.answered(rig.simulation.now(), performed);
+  EXPECT_EQ(rig.loaded.size(), 1U);
+  EXPECT_TRUE(rig.path.is_idle());
+}
+
 // 2.5 ns between two lines that leave the core: a lane of 16 bytes per 625 ps.
 TEST(MmioPath, TheWayTakesALinePerGap) {
   MmioConfig config;

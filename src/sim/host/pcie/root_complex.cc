@@ -100,6 +100,7 @@ void RootComplex::submit(TimePs now, const ordering::Request& request) {
   WHARF_CHECK(credit_limit_[flow] == 0 || under_way_[flow] < credit_limit_[flow]);
   ++under_way_[flow];
   ++counters_.requests;
+  if (order_ != nullptr) order_->requested(request);
   const TimePs arrived = link_passing_.arrival(now, link_.send_up(now, request), request);
   requests_.grow(requests_.in_use() + 1);
   const std::uint32_t slot = requests_.acquire();
@@ -113,7 +114,7 @@ void RootComplex::handle(const Event& event) {
       at_queue(event.time, event.argument);
       break;
     case kAtDevice:
-      tell_device(event.time, event.argument);
+      at_device(event.time, event.argument);
       break;
     case kToHome: {
       const Message message = messages_[event.argument];
@@ -126,6 +127,41 @@ void RootComplex::handle(const Event& event) {
       refused_[event.argument] = false;
       device_->credits_back(event.time);
       break;
+  }
+}
+
+/// How many stores of cores an answer that is made now has before it on the link.
+std::uint64_t RootComplex::stores_before(ordering::Label label) const {
+  const ordering::PacketOrder store;
+  ordering::PacketOrder answer;
+  answer.packet_class = ordering::PacketClass::kCompletion;
+  answer.label = label;
+  const bool is_free = config_.on_bus || ordering::may_pass(ordering::fabric_of(config_.queue.design),
+                                                            config_.queue.order, answer, store);
+  return is_free ? 0 : order_->stores();
+}
+
+/// An answer is through the link.
+void RootComplex::at_device(TimePs now, std::uint32_t slot) {
+  const auto behind =
+      std::find_if(behind_.begin(), behind_.end(), [slot](const Behind& each) { return each.slot == slot; });
+  if (behind != behind_.end()) {
+    behind->is_there = true;
+    if (!order_->have_stores_arrived(behind->stores)) return;
+    behind_.erase(behind);
+  }
+  tell_device(now, slot);
+}
+
+void RootComplex::writes_arrived(TimePs now) {
+  for (std::size_t at = 0; at < behind_.size();) {
+    const Behind each = behind_[at];
+    if (!each.is_there || !order_->have_stores_arrived(each.stores)) {
+      ++at;
+      continue;
+    }
+    behind_.erase(behind_.begin() + static_cast<std::ptrdiff_t>(at));
+    tell_device(now, each.slot);
   }
 }
 
@@ -240,6 +276,10 @@ bool RootComplex::send_messages(TimePs now) {
 /// The response in `slot`, which is free again when the device has it.
 void RootComplex::answer(TimePs now, TimePs data_at, std::uint32_t slot) {
   const ordering::Response& response = responses_[slot];
+  if (order_ != nullptr) {
+    const std::uint64_t stores = stores_before(order_->answered(now, response));
+    if (response.kind != ordering::Kind::kWrite && stores > 0) behind_.push_back({slot, stores, false});
+  }
   if (response.kind == ordering::Kind::kWrite) {
     tell_device(now, slot);
     return;

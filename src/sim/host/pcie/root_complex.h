@@ -15,6 +15,7 @@
 #include "sim/host/config/coherent_config.h"
 #include "sim/host/pcie/device_link.h"
 #include "sim/host/pcie/legal_passing.h"
+#include "sim/host/pcie/link_order.h"
 #include "sim/host/pcie/request_sink.h"
 #include "sim/host/pcie/rlsq_agent.h"
 #include "sim/kernel/simulation.h"
@@ -32,7 +33,7 @@ struct RootComplexCounters {
 /// One device, one queue. The link keeps the order in which requests were submitted, or as much of it as
 /// PCIe keeps (root_complex.passing); before a full queue, posted writes pass reads and atomics that wait,
 /// never the other way round. [PCIe Base 5.0 2.4.1]
-class RootComplex final : public Component, public CoherentAgent, public RequestSink {
+class RootComplex final : public Component, public CoherentAgent, public RequestSink, public LinkOrderWaiter {
  public:
   /// Adds itself to the simulation and connects itself to `memory` as `agent`. `config` has passed
   /// validate().
@@ -45,6 +46,11 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   void mirror_to(StoreMirror* mirror) { complex_.mirror_to(mirror); }
   /// Who hears of every packet on the device's link; null for nobody.
   void observe_link_with(LinkObserver* observer) { link_.observe_with(observer); }
+  /// Stores of cores travel down the same link, and answers stay behind them. Before the first request.
+  void share_link(LinkOrder& order) {
+    order_ = &order;
+    order.connect_answers(*this);
+  }
   /// How many requests its coherent agent may have unanswered.
   static std::uint32_t agent_credits(const RootComplexConfig& config);
 
@@ -54,6 +60,7 @@ class RootComplex final : public Component, public CoherentAgent, public Request
 
   void receive(TimePs now, const Message& message, TimePs data_at) override;
   void handle(const Event& event) override;
+  void writes_arrived(TimePs now) override;
 
   const ordering::Rlsq& queue() const { return complex_.queue(); }
   const IoAgent& agent() const { return complex_.agent(); }
@@ -85,6 +92,8 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   void send_request(TimePs now, const Message& message);
   void answer(TimePs now, TimePs data_at, std::uint32_t slot);
   void tell_device(TimePs now, std::uint32_t slot);
+  void at_device(TimePs now, std::uint32_t slot);
+  std::uint64_t stores_before(ordering::Label label) const;
 
   Simulation& simulation_;
   CoherentMemory& memory_;
@@ -95,7 +104,14 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   DeviceLink link_;
   LinkPassing link_passing_;
   HomePassing home_passing_;
-  TimePs answer_from_;  ///< The earliest next answer.
+  LinkOrder* order_ = nullptr;  ///< Null: no stores of cores travel down this link.
+  struct Behind {
+    std::uint32_t slot;
+    std::uint64_t stores;  ///< That have to be at the device first.
+    bool is_there;         ///< Through the link but for these.
+  };
+  std::vector<Behind> behind_;  ///< Answers on the link, only with order_.
+  TimePs answer_from_;          ///< The earliest next answer.
   TimePs credit_way_;
   SlotPool<ordering::Request> requests_;
   SlotPool<ordering::Response> responses_;
