@@ -24,6 +24,19 @@ Result<void> validate(const LinkFaults& faults) {
   if (faults.reordering > 0 && (faults.reorder_delay < picoseconds(1) || faults.reorder_delay > seconds(1)))
     return input_error(
         fmt::format("faults.reorder_delay is {}, expected 1ps to 1s", format_time(faults.reorder_delay)));
+  // A link that retries keeps frames in order; a second copy would be dropped by its number.
+  if (faults.retry && (faults.reordering > 0 || faults.duplication > 0))
+    return input_error(
+        fmt::format("{} is {}, expected 0 with link-level retry, which keeps frames in order and drops copies",
+                    faults.reordering > 0 ? "faults.reordering" : "faults.duplication",
+                    faults.reordering > 0 ? faults.reordering : faults.duplication));
+  const LinkRetryConfig& rules = faults.retry_rules;
+  if (rules.outstanding_frames_max == 0 || rules.outstanding_frames_max > kMostOutstandingFrames)
+    return input_error(fmt::format("llr_outstanding_frames_max is {}, expected 1 to {}",
+                                   rules.outstanding_frames_max, kMostOutstandingFrames));
+  if (rules.replay_timer_max < kTimeZero || rules.replay_timer_max > seconds(1))
+    return input_error(fmt::format("llr_replay_timer_max is {}, expected 0 to 1s",
+                                   format_time(rules.replay_timer_max)));
   if (faults.jitter < kTimeZero || faults.jitter > seconds(1))
     return input_error(fmt::format("faults.jitter is {}, expected 0 to 1s", format_time(faults.jitter)));
   return {};
