@@ -56,7 +56,7 @@ struct FabricState {
   std::vector<Detours> detours;       ///< Likewise, or none.
   std::vector<TimePs> table_from;     ///< When tables[i + 1] comes into force.
   std::vector<Port> ports;
-  std::vector<PortExtra> extras;  ///< As many as ports, or none.
+  std::vector<PortExtra> extras;                   ///< As many as ports, or none.
   std::vector<LinkRetrySender> retry_senders;      ///< By port, or none when no link retries.
   std::vector<LinkRetryReceiver> retry_receivers;  ///< As many as ports, or none.
   std::vector<PortCounters> counters;

@@ -13,10 +13,10 @@ namespace wharf::sim {
 
 /// Faults of one direction of a link. Probabilities are per packet, from 0 to 1.
 struct LinkFaults {
-  double loss = 0;  ///< The packet vanishes.
+  double loss = 0;    ///< The packet vanishes.
   double damage = 0;  ///< A bit is inverted; the frame check at the far end drops the frame.
-  /// Link-level retry (Ultra Ethernet 1.0 5.1, LLR; link_retry.h): lost and damaged frames are sent again, with
-  /// those behind them.
+  /// Link-level retry (Ultra Ethernet 1.0 5.1, LLR; link_retry.h): lost and damaged frames are sent again,
+  /// with those behind them.
   bool retry = false;
   std::uint32_t retry_limit = 1;  ///< Replays in a row before the link gives up; 0: no limit.
   LinkRetryConfig retry_rules{};

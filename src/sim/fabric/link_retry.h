@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Link-level retry (LLR) of Ultra Ethernet links: the two ends of one direction as machines without time. Frames
-// have sequence numbers and stay in the replay buffer until they are acknowledged; the far end takes them in
-// order only and answers with control ordered sets (CtlOS). [UE 1.0 5.1]
+// Link-level retry (LLR) of Ultra Ethernet links: the two ends of one direction as machines without time.
+// Frames have sequence numbers and stay in the replay buffer until they are acknowledged; the far end takes
+// them in order only and answers with control ordered sets (CtlOS). [UE 1.0 5.1]
 #pragma once
 
 #include <algorithm>
@@ -34,27 +34,27 @@ struct LinkRetrySender {
     bool taken = false;  ///< without its body when a copy is on its way that the far end will take.
   };
 
-  Ring<Frame> kept;            ///< The replay buffer: what is not acknowledged, oldest first.
+  Ring<Frame> kept;  ///< The replay buffer: what is not acknowledged, oldest first.
   std::uint64_t kept_bytes = 0;
   std::uint32_t first = 0;      ///< Sequence number of the oldest.
   std::uint32_t replay_at = 0;  ///< In kReplay: which comes next.
   std::uint32_t replays = 0;    ///< In a row, since the last acknowledgement of something new.
-  /// What the far end expects when all that is on its way is there. A link keeps order, so the near end of the
-  /// model knows; the machine decides nothing by it, it tells bodies from copies.
+  /// What the far end expects when all that is on its way is there. A link keeps order, so the near end of
+  /// the model knows; the machine decides nothing by it, it tells bodies from copies.
   std::uint32_t far_expects = 0;
   TimePs deadline = kNever;  ///< Of the replay timer.
   TimePs last_arrival;       ///< Of what was sent.
   State state = State::kAdvance;
   bool timer_armed = false;
   bool init_due = false;
-  bool used_since_init = false;  ///< Frames were sent or held back since LLR_INIT was.
+  bool used_since_init = false;   ///< Frames were sent or held back since LLR_INIT was.
   std::uint8_t consumed_due = 0;  ///< Queues whose CC_Update waits for the replay buffer, one bit each.
 
   bool protects() const { return state == State::kAdvance || state == State::kReplay; }
   /// Whether a new frame may go out. One that is longer than the buffer goes alone.
   bool has_room(const LinkRetryConfig& config, std::uint32_t bytes) const {
-    return kept.empty() ||
-           (kept.size() < config.outstanding_frames_max && kept_bytes + bytes <= config.outstanding_bytes_max);
+    return kept.empty() || (kept.size() < config.outstanding_frames_max &&
+                            kept_bytes + bytes <= config.outstanding_bytes_max);
   }
   std::uint32_t keep(const PacketHead& head) {
     if (kept.size() == 0 || kept.full()) kept.reserve(std::max<std::size_t>(8, 2 * kept.size()));

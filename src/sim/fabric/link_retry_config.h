@@ -21,8 +21,8 @@ inline constexpr std::uint32_t kMostOutstandingFrames = (1U << 19U) - 1;  ///< H
 struct LinkRetryConfig {
   std::uint32_t outstanding_frames_max = 8192;
   std::uint32_t outstanding_bytes_max = 1U << 20U;
-  /// So long after the last news of the oldest frame the whole buffer is sent again. 0: a round trip of the link
-  /// and what may be in front of an answer (Partition::replay_time()).
+  /// So long after the last news of the oldest frame the whole buffer is sent again. 0: a round trip of the
+  /// link and what may be in front of an answer (Partition::replay_time()).
   TimePs replay_timer_max{};
   std::uint32_t ctlos_target_spacing = 2048;  ///< Bytes from one LLR_ACK to the next.
   FrameAction flush_frame_action = FrameAction::kBestEffort;

@@ -100,8 +100,9 @@ Single send_single(LinkFaults there, std::uint64_t seed) {
           fabric.port_counters(1).retry_nacks};
 }
 
-// A damaged frame is noticed where it arrives: 80 ns of sending, 1 us there, 8 B and 1 us back. When the replay is
-// damaged, too, the far end says nothing more, and the timer of 7 us after its last byte is what helps.
+// A damaged frame is noticed where it arrives: 80 ns of sending, 1 us there, 8 B and 1 us back. When the
+// replay is damaged, too, the far end says nothing more, and the timer of 7 us after its last byte is what
+// helps.
 TEST(LinkRetry, ADamagedFrameCostsTheRoundTripOfItsNack) {
   std::int64_t most = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -128,7 +129,8 @@ TEST(LinkRetry, ALastFrameThatVanishesCostsTheReplayTimer) {
   EXPECT_GT(most, 1);
 }
 
-// Full links both ways: an ordered set of 8 B leaves at most every 2048 B of time, that is after every third frame.
+// Full links both ways: an ordered set of 8 B leaves at most every 2048 B of time, that is after every third
+// frame.
 TEST(LinkRetry, AcknowledgementsTakeRoomOnTheWayBack) {
   const Topology topology = back_to_back(kLink);
   ScriptFabric fabric(topology, with({{.retry = true}}));
@@ -144,8 +146,8 @@ TEST(LinkRetry, AcknowledgementsTakeRoomOnTheWayBack) {
   EXPECT_NEAR(static_cast<double>(between / kOrderedSetPs), (300 - 14) / 3.0, 2);
 }
 
-// Two frames of 1000 B in flight: their acknowledgement is there after 80 ns, 1 us, 8 B and 1 us, and lets the
-// next one go.
+// Two frames of 1000 B in flight: their acknowledgement is there after 80 ns, 1 us, 8 B and 1 us, and lets
+// the next one go.
 TEST(LinkRetry, TheReplayBufferBoundsWhatIsUnderWay) {
   const Topology topology = back_to_back(kLink);
   for (const bool frames : {false, true}) {
@@ -174,7 +176,8 @@ TEST(LinkRetry, GivesUpAtItsLimitAndGoesOnWithoutNumbers) {
     fabric.send(0, {.to = 1});
     EXPECT_EQ(fabric.run(), FabricEnd::kDrained);
     EXPECT_EQ(fabric.port_counters(0).retried, 2u);
-    EXPECT_EQ(fabric.port_counters(0).retry_timeouts, 3u);  // The ordered sets of the far end are damaged, too.
+    EXPECT_EQ(fabric.port_counters(0).retry_timeouts,
+              3u);  // The ordered sets of the far end are damaged, too.
     EXPECT_EQ(fabric.port_counters(0).retry_flushes, 1u);
     EXPECT_EQ(fabric.port_counters(0).lost, 1u);
     EXPECT_TRUE(fabric.received(1).empty());
@@ -243,7 +246,8 @@ struct Flood {
 };
 
 /// Random sizes both ways over a switch, with every fault that a link which retries may have.
-Flood flood(double loss, FlowControlConfig flow, std::uint64_t seed, std::uint32_t capacity = kUnlimitedBytes) {
+Flood flood(double loss, FlowControlConfig flow, std::uint64_t seed,
+            std::uint32_t capacity = kUnlimitedBytes) {
   constexpr std::uint32_t kFrames = 400;
   const Topology topology = star(3, kLink, nanoseconds(100));
   LinkFaults faults{.loss = loss / 2, .damage = loss / 2, .retry = true, .retry_limit = 0};
@@ -292,8 +296,8 @@ TEST(LinkRetry, EveryFrameArrivesOnceAndInOrderAndGoodputFallsWithLoss) {
   }
 }
 
-// Two links into one port may put what they have credit for into its queue, and never more, though CC_Update is
-// sent while frames are still to be replayed.
+// Two links into one port may put what they have credit for into its queue, and never more, though CC_Update
+// is sent while frames are still to be replayed.
 TEST(LinkRetry, CreditsAreCountedOnceForFramesThatAreReplayed) {
   for (const double loss : {0.0, 0.05, 0.3}) {
     const Flood result = flood(loss,
@@ -307,18 +311,21 @@ TEST(LinkRetry, CreditsAreCountedOnceForFramesThatAreReplayed) {
 
 TEST(LinkRetry, PausesPassWhatIsReplayed) {
   for (const double loss : {0.0, 0.05, 0.3}) {
-    const Flood result = flood(loss, {.kind = FlowControl::kPause, .xoff_bytes = 30'000, .xon_bytes = 15'000}, 6);
+    const Flood result =
+        flood(loss, {.kind = FlowControl::kPause, .xoff_bytes = 30'000, .xon_bytes = 15'000}, 6);
     EXPECT_EQ(result.dropped, 0u);
   }
 }
 
 TEST(LinkRetry, RefusesLinksThatChangeTheOrder) {
-  EXPECT_EQ(validate(LinkFaults{.retry = true, .reordering = 0.1}).error().message,
-            "faults.reordering is 0.1, expected 0 with link-level retry, which keeps frames in order and drops "
-            "copies");
-  EXPECT_EQ(validate(LinkFaults{.retry = true, .duplication = 0.5}).error().message,
-            "faults.duplication is 0.5, expected 0 with link-level retry, which keeps frames in order and drops "
-            "copies");
+  EXPECT_EQ(
+      validate(LinkFaults{.retry = true, .reordering = 0.1}).error().message,
+      "faults.reordering is 0.1, expected 0 with link-level retry, which keeps frames in order and drops "
+      "copies");
+  EXPECT_EQ(
+      validate(LinkFaults{.retry = true, .duplication = 0.5}).error().message,
+      "faults.duplication is 0.5, expected 0 with link-level retry, which keeps frames in order and drops "
+      "copies");
 }
 
 }  // namespace

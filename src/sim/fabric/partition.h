@@ -292,7 +292,7 @@ class Partition {
   const std::uint32_t links_;
   const NodeId first_switch_;
   const bool served_;  ///< Ports have service events: flow control or link-level retry.
-  const bool turns_;  ///< Nodes act in turns.
+  const bool turns_;   ///< Nodes act in turns.
   /// Bits of Port::waiting that make events look at a port: none where it has service events of its own; not
   /// the host's where nodes act in turns.
   const std::uint8_t lazy_;
@@ -306,7 +306,7 @@ class Partition {
   BodyId spare_body_;
   PartitionCounters counters_;
   Context context_;
-  std::vector<Held> held_;  ///< By slot, where ports have service events.
+  std::vector<Held> held_;                ///< By slot, where ports have service events.
   std::vector<std::uint32_t> sequences_;  ///< By slot, of frames that have one.
   PartitionExchange exchange_;
   std::vector<PortId> crossing_ports_;

@@ -223,7 +223,8 @@ bool Partition<Host>::survives(Port& port, PortId number, PacketHead& head) {
 template <FabricHost Host>
 void Partition<Host>::note_damage(PortId number, const PacketHead& head) {
   if (state_.draws.empty()) return;
-  const std::uint64_t bit = state_.draws[number].streams[static_cast<std::size_t>(FaultDraw::kPosition)].next_u64();
+  const std::uint64_t bit =
+      state_.draws[number].streams[static_cast<std::size_t>(FaultDraw::kPosition)].next_u64();
   if constexpr (requires(const Body& body, Context& context) { Host::check_notices(body, context, bit); }) {
     if (head.body != kNoBody) Host::check_notices(bodies_[head.body], context_, bit);
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Link-level retry (Ultra Ethernet 1.0 5.1) at the ports of a partition: when the machines of link_retry.h send, and
-// what goes before what.
+// Link-level retry (Ultra Ethernet 1.0 5.1) at the ports of a partition: when the machines of link_retry.h
+// send, and what goes before what.
 //
 // Ordered sets (LLR_ACK, LLR_NACK, LLR_INIT, LLR_INIT_ECHO, CF_Update) and pause frames have no sequence
-// number. They leave at the next end of a frame, before everything else, whatever the port may send; they can be
-// lost. Data frames and CC_Update have one: what CC_Update counts must be behind it. Frames that are replayed have been
-// sent before, so neither pause nor credits hold them; new ones wait until all of them have been.
+// number. They leave at the next end of a frame, before everything else, whatever the port may send; they can
+// be lost. Data frames and CC_Update have one: what CC_Update counts must be behind it. Frames that are
+// replayed have been sent before, so neither pause nor credits hold them; new ones wait until all of them
+// have been.
 #pragma once
 
 #include "sim/fabric/partition.h"
@@ -20,14 +21,13 @@ std::uint32_t Partition<Host>::record_back(PortId number) const {
   return (ports_[number].flags & kPortCrosses) != 0 ? back + links_ : back;
 }
 
-/// REPLAY_TIMER_MAX. By rule: the way there and back with what a switch takes to handle a frame, and three of the
-/// longest Ethernet frames: one that the link back is sending, one that is replayed, and the spacing of
-/// ordered sets.
+/// REPLAY_TIMER_MAX. By rule: the way there and back with what a switch takes to handle a frame, a longest
+/// frame each way, and the spacing of ordered sets.
 template <FabricHost Host>
 TimePs Partition<Host>::replay_time(PortId number) const {
   const LinkRetryConfig& rules = faults_of(number).retry_rules;
   if (rules.replay_timer_max > kTimeZero) return rules.replay_timer_max;
-  constexpr std::uint32_t kLongestFrame = 10'240;
+  constexpr std::uint32_t kLongestFrame = 17'000;
   const TopologyPort& there = state_.topology->port(number);
   const TopologyPort& back = state_.topology->port(there.reverse);
   const auto latency = [&](NodeId node) {
@@ -43,8 +43,7 @@ TimePs Partition<Host>::replay_time(PortId number) const {
 
 template <FabricHost Host>
 TimePs& Partition<Host>::last_arrival(PortId number) {
-  return state_.draws.empty() ? state_.retry_senders[number].last_arrival
-                              : state_.draws[number].last_arrival;
+  return state_.draws.empty() ? state_.retry_senders[number].last_arrival : state_.draws[number].last_arrival;
 }
 
 template <FabricHost Host>
@@ -96,8 +95,8 @@ void Partition<Host>::send_frame(Port& port, PortId number, SlotId slot) {
   launch_unprotected(port, number, slot);
 }
 
-/// Sends a frame of the replay buffer. The body goes along when the far end will take it; otherwise a head does,
-/// for what the far end sees of the frame, or nothing if it vanishes.
+/// Sends a frame of the replay buffer. The body goes along when the far end will take it; otherwise a head
+/// does, for what the far end sees of the frame, or nothing if it vanishes.
 template <FabricHost Host>
 void Partition<Host>::send_kept(Port& port, PortId number, std::uint32_t index) {
   LinkRetrySender& sender = state_.retry_senders[number];
@@ -111,7 +110,8 @@ void Partition<Host>::send_kept(Port& port, PortId number, std::uint32_t index) 
   const SlotId slot = heads_.acquire();
   PacketHead& head = heads_[slot];
   head = frame.head;
-  head.flags = static_cast<std::uint8_t>(head.flags | kHeadSequenced | (damaged ? unsigned{kHeadDamaged} : 0U));
+  head.flags =
+      static_cast<std::uint8_t>(head.flags | kHeadSequenced | (damaged ? unsigned{kHeadDamaged} : 0U));
   if (!taken) head.body = kNoBody;
   const TimePs serial = serialisation(port, number, head.bytes);
   port.sent_bytes += head.bytes;
@@ -119,7 +119,8 @@ void Partition<Host>::send_kept(Port& port, PortId number, std::uint32_t index) 
   port.ready_at += serial;
   TimePs at = (port.flags & kPortRuled) != 0 ? handled_by_rule(port, number, head, serial)
                                              : handled_at(port, number, head, begin, serial);
-  if ((port.flags & kPortObserved) != 0 && frame.head.body != kNoBody) capture(port.ready_at, number, frame.head);
+  if ((port.flags & kPortObserved) != 0 && frame.head.body != kNoBody)
+    capture(port.ready_at, number, frame.head);
   if (index == 0) arm_replay_timer(number, port.ready_at + replay_time(number));
   if (taken) {
     sender.far_expects = (sender.far_expects + 1) & kFrameSequenceMask;
@@ -236,8 +237,8 @@ bool Partition<Host>::serve_replay(Port& port, PortId number) {
   return true;
 }
 
-/// A frame that needs looking at before anything else does: damaged, with a sequence number, or spoken between
-/// neighbours. True: the packet in it goes on.
+/// A frame that needs looking at before anything else does: damaged, with a sequence number, or spoken
+/// between neighbours. True: the packet in it goes on.
 template <FabricHost Host>
 [[gnu::noinline]] bool Partition<Host>::inspect_specially(TimePs now, std::uint32_t record, PortId number,
                                                           SlotId slot) {
@@ -332,8 +333,8 @@ void Partition<Host>::begin_replay(TimePs now, PortId number) {
   arm_service(max(now, ports_[number].ready_at), ports_[number], number);
 }
 
-/// REPLAY_COUNT_MAX is exceeded, or the link fails: what is in the replay buffer is given up. `again`: the link
-/// will retry again when LLR_INIT has been answered.
+/// REPLAY_COUNT_MAX is exceeded, or the link fails: what is in the replay buffer is given up. `again`: the
+/// link will retry again when LLR_INIT has been answered.
 template <FabricHost Host>
 void Partition<Host>::flush_retry(TimePs now, PortId number, bool again) {
   LinkRetrySender& sender = state_.retry_senders[number];
