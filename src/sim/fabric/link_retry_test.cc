@@ -328,5 +328,22 @@ TEST(LinkRetry, RefusesLinksThatChangeTheOrder) {
       "copies");
 }
 
+// Packets that overtake leave an event behind, and lost ones make one: neither may be taken for the one that
+// what is in flight waits for.
+TEST(LinkRetry, NothingStaysInFlightOverALinkThatReordersAndLoses) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Topology topology = back_to_back(kLink);
+    FabricConfig config = with({{.loss = 0.3, .reordering = 0.3, .reorder_delay = nanoseconds(900)}});
+    config.flow_control = {.kind = FlowControl::kPause};
+    config.seed = seed;
+    ScriptFabric fabric(topology, config);
+    for (std::uint32_t i = 0; i < 300; ++i)
+      fabric.send(0, {.to = 1, .bytes = 100, .number = i, .not_before = nanoseconds(200 * i)});
+    EXPECT_EQ(fabric.run(), FabricEnd::kDrained);
+    EXPECT_EQ(fabric.packets_in_fabric(), 0u) << seed;
+    EXPECT_EQ(fabric.received(1).size() + fabric.port_counters(0).lost, 300u);
+  }
+}
+
 }  // namespace
 }  // namespace wharf::sim

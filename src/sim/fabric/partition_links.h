@@ -240,6 +240,7 @@ bool Partition<Host>::pass(Port& port, PortId number, SlotId slot, TimePs serial
   const TimePs carried = heads_[slot].time;
   TimePs at = carried;
   if ((heads_[slot].flags & kHeadDamaged) != 0) {
+    if (retries(number)) at = last_arrival(number) = max(at, last_arrival(number));
     fly(port, number, slot, at);
     return true;
   }

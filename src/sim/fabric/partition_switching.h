@@ -17,8 +17,8 @@ void Partition<Host>::arrive(const ComingEvent& event) {
   if ((in.waiting & lazy_) != 0 && in.ready_at < now) advance(in, record, now);
   const SlotId slot = in.flight_head;
   if (slot == kNoSlot || heads_[slot].time > now) [[unlikely]] {
-    // Another event is pending for what is in flight, when packets have been held back.
-    if (in.surplus != 0 && slot != kNoSlot) {
+    // Another event is pending for what is in flight, or has taken it, when packets have been held back.
+    if (in.surplus != 0) {
       --in.surplus;
     } else {
       rearm(in, event);

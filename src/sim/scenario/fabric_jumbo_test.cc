@@ -93,7 +93,8 @@ TEST(FabricJumbo, PausesAndLinkCreditsHoldLongPacketsBack) {
 }
 
 TEST(FabricJumbo, LongerPacketsAndOtherProtocolsAreRefused) {
-  EXPECT_THAT(load({"fabric.payload=15874B"}).error().message, HasSubstr("expected 256B to 15872B"));
+  EXPECT_THAT(load({"fabric.payload=15874B"}).error().message,
+              HasSubstr("expected a size from 256B to 15872B"));
   const Topology topology = star(2, {gigabits_per_second(100), microseconds(1)}, kTimeZero);
   const auto refused = [&](const char* protocol) {
     const auto loaded = load({protocol, "fabric.payload=9216B"});

@@ -20,8 +20,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kTables{"expect"};
 constexpr BitsPerSecond kSlowestLink{1'000'000};
-constexpr std::uint32_t kLongestPayload =
-    15'872;  ///< Of any protocol (uet); the others refuse more of theirs.
+constexpr std::uint32_t kLongestPayload = 15'872;  ///< Of any protocol; those with shorter ones refuse more.
 template <typename... P>
 constexpr std::array<Choice<wire::Protocol>, sizeof...(P)> choices_of(ProtocolList<P...>) {
   return {Choice<wire::Protocol>{wire::key_of(P::kProtocol), P::kProtocol}...};
