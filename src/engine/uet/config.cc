@@ -31,7 +31,7 @@ Result<void> validate(const UetConfig& config) {
   WHARF_TRY(in_range("endpoint.job_id", config.endpoint.job_id, 1, 0xff'ffff));
   WHARF_TRY(in_range("endpoint.pid_on_fep", config.endpoint.pid_on_fep, 0, 0xfff));
   WHARF_TRY(in_range("endpoint.resource_index", config.endpoint.resource_index, 1, 0xfff));
-  WHARF_TRY(in_range("payload_mtu", config.payload_mtu, 256, 8192));
+  WHARF_TRY(in_range("payload_mtu", config.payload_mtu, 256, kPayloadMtuMost));
   if (config.payload_mtu % 2 != 0) {
     return input_error(
         fmt::format("uet.payload_mtu: found {}, expected a multiple of 2", config.payload_mtu));

@@ -58,6 +58,11 @@ enum class SackBase : std::uint8_t {
   kTrigger,  ///< The UEC's simulator: the trigger when marked or AR, else up to 63 PSNs before it.
 };
 
+/// The longest payload of a packet. The length of one packet's payload has 14 bits, 16383 [UE 1.0 3.4]; a
+/// whole frame lies in a buffer of 16 KiB, whose last 512 bytes are for headers and trailers. An MTU of 9000
+/// fits.
+inline constexpr std::uint32_t kPayloadMtuMost = 15'872;
+
 struct UetConfig {
   wire::HostAddress host{};
 
@@ -75,11 +80,11 @@ struct UetConfig {
   bool small_headers = false;   ///< Keys are made OPTIMIZED, and single-packet RMA uses the 20-byte header.
 
   // --- PDS [UE 1.0 3.5; parameter table].
-  /// Bytes, 256..8192 in steps of 2 (4086: the UEC's simulator); default of the provider 1024.
+  /// Bytes, 256..kPayloadMtuMost in steps of 2 (4086: the UEC's simulator); default of the provider 1024.
   std::uint32_t payload_mtu = 4096;
-  bool limit_psn_range = true;                ///< Limit_PSN_Range: close a PDC when it has used 2^31 PSNs.
-  std::uint32_t default_mpr = 8;              ///< Default_MPR, units of 128 PSNs: 1..255 (0 counts as 1).
-  std::uint32_t max_ack_data_bytes = 16;      ///< Max_ACK_Data_Size: 0..8192 bytes of read data in an ACK.
+  bool limit_psn_range = true;            ///< Limit_PSN_Range: close a PDC when it has used 2^31 PSNs.
+  std::uint32_t default_mpr = 8;          ///< Default_MPR, units of 128 PSNs: 1..255 (0 counts as 1).
+  std::uint32_t max_ack_data_bytes = 16;  ///< Max_ACK_Data_Size: 0..payload_mtu bytes of read data in an ACK.
   std::uint32_t trimmable_ack_bytes = 10240;  ///< Trimmable_ACK_Size: longer ACKs may be trimmed.
   bool ack_on_ecn = true;                     ///< ACK_On_ECN.
   bool ack_per_packet = false;                ///< Enb_ACK_Per_Pkt: AR on every request.

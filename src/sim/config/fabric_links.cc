@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "sim/config/retry_keys.h"
+
 namespace wharf::sim {
 namespace {
 
@@ -15,7 +17,7 @@ constexpr std::string_view kChangeForms =
 constexpr TimePs kShortestCreditRepair = microseconds(1);
 constexpr TimePs kLongestCreditRepair = milliseconds(250);
 constexpr TimePs kLongestFecDelay = milliseconds(1);
-constexpr double kMostRetriedDamage = 0.999;  ///< Without a limit of retries.
+constexpr double kMostRetriedLoss = 0.999;  ///< Of links that never give up.
 
 /// The next word of `text`, which it loses.
 std::string_view next_word(std::string_view& text) {
@@ -89,14 +91,7 @@ Result<std::vector<NamedLinkChange>> parse_link_changes(std::string_view text) {
 void bind_links(Binder& binder, FabricLinks& links, FlowControl kind) {
   binder.probability("damage", links.damage,
                      "a packet arrives damaged: the far end drops it, or the link sends it again");
-  {
-    const Binder::Section damaged(binder, "", links.damage > 0, "only with damage above 0");
-    binder.flag("link_retry", links.retry,
-                "links send damaged frames again, and those behind them (LLR of Ultra Ethernet)");
-    const Binder::Section retried(binder, "", links.retry, "only with link_retry and damage above 0");
-    binder.integer("link_retry_limit", links.retry_limit,
-                   "retries of one frame before the link gives it up; 0: no limit", 0, 1000);
-  }
+  bind_link_retry(binder, links.retry, links.retry_limit, links.retry_rules);
   binder.time("fec_delay", links.fec_delay,
               "forward error correction at the receiving end of every link, up to 1ms");
   bind_pause(binder, links.flow_control, kind);
@@ -117,7 +112,7 @@ void bind_links(Binder& binder, FabricLinks& links, FlowControl kind) {
                        "links at once");
 }
 
-Result<void> check_links(const FabricLinks& links, FlowControl kind, bool trimming) {
+Result<void> check_links(const FabricLinks& links, double loss, FlowControl kind, bool trimming) {
   const FlowControlConfig& flow = links.flow_control;
   if (kind != FlowControl::kNone && trimming) {
     return input_error(fmt::format(
@@ -141,11 +136,17 @@ Result<void> check_links(const FabricLinks& links, FlowControl kind, bool trimmi
                                    format_time(flow.consumed_update_period),
                                    format_time(kShortestCreditRepair), format_time(kLongestCreditRepair)));
   }
-  if (links.retry && links.retry_limit == 0 && links.damage > kMostRetriedDamage) {
-    return input_error(
-        fmt::format("fabric.damage: found {} with link_retry and no link_retry_limit, expected at most {}, "
-                    "or a limit: a link would try for ever",
-                    links.damage, kMostRetriedDamage));
+  const bool for_ever =
+      links.retry_limit == 0 ||
+      (links.retry_rules.re_init_on_flush && links.retry_rules.flush_frame_action == FrameAction::kBlock);
+  const double worse = std::max(links.damage, loss);
+  if (links.retry && for_ever && worse > kMostRetriedLoss) {
+    return input_error(fmt::format(
+        "fabric.{}: found {} with link_retry and {}, expected at most {}, or a limit: a link would "
+        "try for ever",
+        links.damage >= loss ? "damage" : "loss", worse,
+        links.retry_limit == 0 ? "no link_retry_limit" : "llr_flush_frame_action = \"block\"",
+        kMostRetriedLoss));
   }
   if (links.fec_delay > kLongestFecDelay) {
     return input_error(fmt::format("fabric.fec_delay: found {}, expected at most {}",
@@ -155,13 +156,12 @@ Result<void> check_links(const FabricLinks& links, FlowControl kind, bool trimmi
 }
 
 double loss_of(const FabricLinks& links, double loss) {
-  double unrepaired = links.damage;
-  if (links.retry && links.damage < 1) {
-    const std::uint32_t limit = links.retry_limit;
-    for (std::uint32_t retry = 0; limit != 0 && retry < limit; ++retry) unrepaired *= links.damage;
-    if (limit == 0) unrepaired = 0;
-  }
-  return 1 - (1 - loss) * (1 - unrepaired);
+  const double broken = 1 - (1 - loss) * (1 - links.damage);
+  if (!links.retry || broken >= 1) return broken;
+  if (links.retry_limit == 0) return 0;
+  double unrepaired = broken;
+  for (std::uint32_t retry = 0; retry < links.retry_limit; ++retry) unrepaired *= broken;
+  return unrepaired;
 }
 
 void apply_links(const FabricLinks& links, double loss, FlowControl kind, FabricConfig& fabric) {
@@ -173,8 +173,11 @@ void apply_links(const FabricLinks& links, double loss, FlowControl kind, Fabric
   }
   flow.kind = kind;
   fabric.fec_delay = links.fec_delay;
-  const LinkFaults errors{
-      .loss = loss, .damage = links.damage, .retry = links.retry, .retry_limit = links.retry_limit};
+  const LinkFaults errors{.loss = loss,
+                          .damage = links.damage,
+                          .retry = links.retry,
+                          .retry_limit = links.retry_limit,
+                          .retry_rules = links.retry_rules};
   if (errors.any()) fabric.faults = {errors};
   if (links.reroute_delay) fabric.reroute_delay = *links.reroute_delay;
 }

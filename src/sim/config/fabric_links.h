@@ -30,6 +30,7 @@ struct FabricLinks {
   double damage = 0;
   bool retry = false;
   std::uint32_t retry_limit = 1;  ///< 0: no limit.
+  LinkRetryConfig retry_rules{};
   TimePs fec_delay{};
   FlowControlConfig flow_control{};  ///< Its kind counts for nothing.
   std::vector<NamedLinkChange> changes{};
@@ -42,8 +43,8 @@ Result<std::vector<NamedLinkChange>> parse_link_changes(std::string_view text);
 
 /// Lists the keys. `kind`: the flow control of the run.
 void bind_links(Binder& binder, FabricLinks& links, FlowControl kind);
-/// Refuses combinations of these keys, and flow control of `kind` beside trimming.
-Result<void> check_links(const FabricLinks& links, FlowControl kind, bool trimming);
+/// Refuses combinations of these keys, `loss` among them, and flow control of `kind` beside trimming.
+Result<void> check_links(const FabricLinks& links, double loss, FlowControl kind, bool trimming);
 
 /// Probability that a frame does not arrive, after the link's own retries; `loss`: that it vanishes.
 double loss_of(const FabricLinks& links, double loss);

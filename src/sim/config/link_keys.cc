@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "sim/config/retry_keys.h"
+
 namespace wharf::sim {
 namespace {
 
@@ -32,6 +34,7 @@ void bind_link(Binder& binder, LinkConfig& link) {
   binder.probability("loss", faults.loss, "a packet vanishes");
   binder.probability("corruption", faults.damage,
                      "a bit is inverted; the receiver's frame check drops the frame");
+  bind_link_retry(binder, faults.retry, faults.retry_limit, faults.retry_rules);
   binder.probability("duplication", faults.duplication, "a packet arrives twice");
   binder.probability("reordering", faults.reordering, "a packet is held back while later ones pass");
   {

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "sim/fabric/link_retry.h"
+
 namespace wharf::sim {
 
 std::span<std::byte> CapturedFrames::append(TimePs at, std::uint32_t port, wire::LinkType link,
@@ -25,7 +27,7 @@ void CapturedFrames::add_flow_control(TimePs at, std::uint32_t port, std::uint32
   constexpr std::uint32_t kPause = 1;
   constexpr std::uint32_t kResume = 2;
   const std::uint32_t kind = content >> 30U;
-  if (kind != kPause && kind != kResume) return;
+  if ((kind != kPause && kind != kResume) || (content & kRetryControl) != 0) return;
   // To the address of MAC control, from no address; opcode 0101; classes; how long, in quanta; padding.
   constexpr std::size_t kFrameBytes = 60;
   constexpr std::array<std::uint8_t, 16> kHead{0x01, 0x80, 0xc2, 0, 0,    0x01, 0,    0,

@@ -126,6 +126,7 @@ class Fabric {
     const std::size_t far = id + topology().ports().size();
     if (far < state_.counters.size()) {
       sum.damaged += state_.counters[far].damaged;
+      sum.retry_discarded += state_.counters[far].retry_discarded;
       sum.dropped_no_route += state_.counters[far].dropped_no_route;
     }
     return sum;

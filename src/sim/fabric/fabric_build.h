@@ -28,7 +28,8 @@ void Fabric<Host>::build_ports(const Topology& topology) {
     } else {
       port.far.value = link.peer - topology.host_count();
       transit += topology.node(link.peer).latency;
-      if (config.switching == Switching::kCutThrough) port.flags |= kPortCutThrough;
+      // A link that retries checks a frame before anybody sees it.
+      if (config.switching == Switching::kCutThrough && !config.retries(id)) port.flags |= kPortCutThrough;
     }
     // Longer ones are found in the topology; here they are what a packet takes at least.
     port.transit_ps = static_cast<std::uint32_t>(std::min<std::int64_t>(transit.ps, 0xffff'ffff));
@@ -55,6 +56,10 @@ void Fabric<Host>::build_ports(const Topology& topology) {
     near.far_partition = state_.partition_of[link.peer];
   }
   build_extras(topology);
+  if (config.any_retries()) {
+    state_.retry_senders.resize(links);
+    state_.retry_receivers.resize(state_.ports.size());
+  }
   if (config.draws_per_fault && !config.faults.empty()) {
     const RandomStream random(config.seed, "link");
     for (PortId id = 0; id < links; ++id) state_.draws.emplace_back(random.substream(id));
@@ -67,7 +72,7 @@ template <FabricHost Host>
 TimePs Fabric<Host>::longest_turn(const Topology& topology) const {
   /// In shorter turns there would be more to look through than to do.
   constexpr TimePs kLeast = nanoseconds(10);
-  if (state_.config.flow_control.kind != FlowControl::kNone || !state_.config.turns) return kTimeZero;
+  if (state_.config.serves_by_event() || !state_.config.turns) return kTimeZero;
   TimePs shortest = kNever;
   for (PortId id = 0; id < topology.ports().size(); ++id) {
     const TopologyPort& link = topology.port(id);
@@ -96,7 +101,7 @@ void Fabric<Host>::build_nodes(const Topology& topology) {
 
 template <FabricHost Host>
 void Fabric<Host>::build_extras(const Topology& topology) {
-  bool wanted = state_.config.flow_control.kind != FlowControl::kNone;
+  bool wanted = state_.config.serves_by_event();
   for (PortId id = 0; id < topology.ports().size(); ++id) {
     const PortProfile& profile = state_.config.profiles[state_.ports[id].profile];
     state_.ports[id].weighted = profile.shares_priority();

@@ -101,6 +101,16 @@ Result<void> validate(const FabricConfig& config, const Topology& topology) {
     return input_error(
         fmt::format("fabric.faults has {} entries, expected 0, 1 or {}", config.faults.size(), ports));
   for (const LinkFaults& faults : config.faults) WHARF_TRY(validate(faults));
+  for (PortId port = 0; port < ports && config.any_retries(); ++port) {
+    const TimePs round =
+        topology.port(port).delay + topology.port(topology.port(port).reverse).delay + config.fec_delay * 2;
+    const TimePs timer =
+        config.retries(port) ? config.faults_of(port)->retry_rules.replay_timer_max : kTimeZero;
+    if (timer != kTimeZero && timer < round)
+      return input_error(fmt::format(
+          "llr_replay_timer_max is {}, expected at least the round trip of every link, {} here, or 0ns",
+          format_time(timer), format_time(round)));
+  }
   for (const LinkChange& change : config.changes) {
     if (change.port >= ports || change.at < kTimeZero)
       return input_error(

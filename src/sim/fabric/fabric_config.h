@@ -2,6 +2,7 @@
 // What can be chosen about switches, queues and links of a fabric, beside its topology.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -170,6 +171,16 @@ struct FabricConfig {
   bool record_pauses = true;
   std::vector<PortId> captured_ports{};
   std::uint64_t seed = 1;
+
+  const LinkFaults* faults_of(PortId port) const {
+    return faults.empty() ? nullptr : &faults[faults.size() == 1 ? 0 : port];
+  }
+  bool retries(PortId port) const { return !faults.empty() && faults_of(port)->retry; }
+  bool any_retries() const {
+    return std::any_of(faults.begin(), faults.end(), [](const LinkFaults& each) { return each.retry; });
+  }
+  /// Whether ports are told things by their neighbours that they must obey at once.
+  bool serves_by_event() const { return flow_control.kind != FlowControl::kNone || any_retries(); }
 };
 
 Result<void> validate(const FabricConfig& config, const Topology& topology);

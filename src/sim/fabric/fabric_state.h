@@ -12,6 +12,7 @@
 #include "sim/fabric/detours.h"
 #include "sim/fabric/fabric_config.h"
 #include "sim/fabric/fabric_host.h"
+#include "sim/fabric/link_retry.h"
 #include "sim/fabric/notice.h"
 #include "sim/fabric/port.h"
 #include "sim/fabric/routing.h"
@@ -55,7 +56,9 @@ struct FabricState {
   std::vector<Detours> detours;       ///< Likewise, or none.
   std::vector<TimePs> table_from;     ///< When tables[i + 1] comes into force.
   std::vector<Port> ports;
-  std::vector<PortExtra> extras;  ///< As many as ports, or none.
+  std::vector<PortExtra> extras;                   ///< As many as ports, or none.
+  std::vector<LinkRetrySender> retry_senders;      ///< By port, or none when no link retries.
+  std::vector<LinkRetryReceiver> retry_receivers;  ///< As many as ports, or none.
   std::vector<PortCounters> counters;
   std::vector<congestion::CaqmPort> caqm;  ///< By port, or none.
   std::vector<std::uint64_t> rates;        ///< Bits per second, by port.
@@ -79,6 +82,7 @@ struct FabricState {
 /// A packet on its way to another partition.
 struct Crossing {
   std::uint32_t link = 0;
+  std::uint32_t sequence = 0;  ///< Of a frame that has one.
   PacketHead head;
 };
 

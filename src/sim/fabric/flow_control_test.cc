@@ -186,5 +186,29 @@ TEST(FlowControl, AnEmptyBufferIsReportedAtOnce) {
   EXPECT_EQ(fabric.received(1)[2].at.ps, update + 2 * (kPacketPs + kDelayPs));
 }
 
+// CF_Update: an ordered set of 8 B between the frames of the other direction, which takes its time there.
+TEST(FlowControl, CreditUpdatesTakeRoomOnTheWayBack) {
+  const Topology topology = star(2, kLink, kTimeZero);
+  const auto last = [&](FlowControl kind) {
+    FabricConfig config;
+    config.profiles = {PortProfile::single_queue()};
+    config.flow_control = {.kind = kind, .update_spacing_bytes = 2000};
+    ScriptFabric fabric(topology, config);
+    for (const NodeId host : {0U, 1U}) fabric.send_burst(host, 1 - host, 300, 1000);
+    fabric.run();
+    const Port& back = fabric.port(fabric.port_to(0));
+    const std::uint64_t updates = back.sent_packets - 300;
+    EXPECT_EQ(back.sent_bytes, 300'000 + 8 * updates);
+    if (kind == FlowControl::kCredit) EXPECT_GE(updates, 150u);  // One for each 2000 B, at least.
+    return std::pair(fabric.received(0).back().at, updates);
+  };
+  const auto [free, none] = last(FlowControl::kNone);
+  EXPECT_EQ(none, 0u);
+  const auto [busy, updates] = last(FlowControl::kCredit);
+  // Most of them leave while data still wait behind them.
+  EXPECT_GE((busy - free).ps, 100 * 8 * 80);
+  EXPECT_LE((busy - free).ps, static_cast<std::int64_t>(updates) * 8 * 80);
+}
+
 }  // namespace
 }  // namespace wharf::sim

@@ -7,18 +7,19 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "sim/fabric/link_retry_config.h"
 
 namespace wharf::sim {
 
 /// Faults of one direction of a link. Probabilities are per packet, from 0 to 1.
 struct LinkFaults {
-  double loss = 0;  ///< The packet vanishes.
-  /// A bit is inverted; the frame check at the far end drops the frame, or the link retries it.
-  double damage = 0;
-  /// Link-level retry (Ultra Ethernet 1.0, link layer LLR): a damaged frame and those behind it are sent
-  /// again when the far end's negative answer has come back.
+  double loss = 0;    ///< The packet vanishes.
+  double damage = 0;  ///< A bit is inverted; the frame check at the far end drops the frame.
+  /// Link-level retry (Ultra Ethernet 1.0 5.1, LLR; link_retry.h): lost and damaged frames are sent again,
+  /// with those behind them.
   bool retry = false;
-  std::uint32_t retry_limit = 1;           ///< Retries of one frame before it is given up; 0: no limit.
+  std::uint32_t retry_limit = 1;  ///< Replays in a row before the link gives up; 0: no limit.
+  LinkRetryConfig retry_rules{};
   double duplication = 0;                  ///< The packet arrives twice.
   double reordering = 0;                   ///< The packet is held back while later ones pass.
   TimePs reorder_delay = microseconds(2);  ///< Longest time held back (uniform from 1 ps).
@@ -28,7 +29,7 @@ struct LinkFaults {
   double damage_past_check = 0;
 
   constexpr bool any() const {
-    return loss > 0 || damage > 0 || duplication > 0 || reordering > 0 || jitter > kTimeZero ||
+    return retry || loss > 0 || damage > 0 || duplication > 0 || reordering > 0 || jitter > kTimeZero ||
            damage_past_check > 0;
   }
 };

@@ -73,13 +73,15 @@ TEST(LossReport, AFrameThatFailsItsCheck) {
                            Loss{2 * kPacketPs, 0, 2, LinkLoss::kFrameCheck}));
 }
 
-// Two retries are three attempts, each with the way there and 8 bytes of an answer back.
-TEST(LossReport, AFrameThatFailsTooOften) {
-  constexpr std::int64_t kAttempt = kPacketPs + 2 * kDelayPs + 8 * 80;
-  const auto at = [](std::int64_t packets) { return packets * (3 * kAttempt) + (packets - 1) * kPacketPs; };
-  EXPECT_THAT(losses({.damage = 1, .retry = true, .retry_limit = 2}, 0),
-              testing::ElementsAre(Loss{at(1), 0, 0, LinkLoss::kLost}, Loss{at(2), 0, 1, LinkLoss::kLost},
-                                   Loss{at(3), 0, 2, LinkLoss::kLost}));
+// Three frames are in the replay buffer when the second replay has failed. The replay timer runs from the end
+// of the first frame, and what is given up is given up together.
+TEST(LossReport, FramesThatFailTooOften) {
+  LinkFaults faults{.damage = 1, .retry = true, .retry_limit = 2};
+  faults.retry_rules.replay_timer_max = microseconds(5);
+  const std::int64_t at = 3 * (kPacketPs + 5'000'000);
+  EXPECT_THAT(losses(faults, 0),
+              testing::ElementsAre(Loss{at, 0, 0, LinkLoss::kLost}, Loss{at, 0, 1, LinkLoss::kLost},
+                                   Loss{at, 0, 2, LinkLoss::kLost}));
 }
 
 TEST(LossReport, APacketThatTheDecoderRefuses) {

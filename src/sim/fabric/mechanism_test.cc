@@ -198,34 +198,6 @@ TEST(LinkFaults, LossAndDamageAreCountedWhereTheyHappen) {
   EXPECT_EQ(fabric.received(1).size() + counters.lost + counters.damaged, 10'000u);
 }
 
-TEST(LinkRetry, EachRetryCostsOneRoundTrip) {
-  const Topology topology = back_to_back(kLink);
-  FabricConfig config = plain();
-  config.faults = {{.damage = 0.5, .retry = true, .retry_limit = 0}};
-  ScriptFabric fabric(topology, config);
-  fabric.send_burst(0, 1, 50, 1000);
-  fabric.run();
-  const auto retried = static_cast<std::int64_t>(fabric.port_counters(0).retried);
-  EXPECT_GT(retried, 20);
-  ASSERT_EQ(fabric.received(1).size(), 50u);
-  for (std::uint32_t i = 0; i < 50; ++i) EXPECT_EQ(fabric.received(1)[i].number, i);
-  // A failed attempt: 80 ns of sending, 1 us there, 8 B (0.64 ns) and 1 us back.
-  EXPECT_EQ(fabric.received(1).back().at.ps,
-            50 * kPacketPs + retried * (kPacketPs + 2 * kDelayPs + 640) + kDelayPs);
-}
-
-TEST(LinkRetry, GivesUpAtItsLimit) {
-  const Topology topology = back_to_back(kLink);
-  FabricConfig config = plain();
-  config.faults = {{.damage = 1, .retry = true, .retry_limit = 2}};
-  ScriptFabric fabric(topology, config);
-  fabric.send(0, {.to = 1});
-  fabric.run();
-  EXPECT_EQ(fabric.port_counters(0).retried, 2u);
-  EXPECT_EQ(fabric.port_counters(0).lost, 1u);
-  EXPECT_TRUE(fabric.received(1).empty());
-}
-
 TEST(Pause, GoesOutAboveXoffAndTakesItsWireTime) {
   const Topology topology = star(3, kLink, kTimeZero);
   FabricConfig config = plain();

@@ -27,7 +27,8 @@ enum HeadFlag : std::uint8_t {
   kHeadTrimmed = 8,          ///< A switch cut its payload off.
   kHeadTrimmedLastHop = 16,  ///< Beside kHeadTrimmed: the switch in front of the destination did.
   kHeadDamaged = 32,         ///< The frame check at the end of the link refuses it.
-  kHeadLinkControl = 64,     ///< A pause or credit frame between two neighbours; `flow` carries its content.
+  kHeadLinkControl = 64,     ///< Between two neighbours: pause, credits, retry; `flow` carries its content.
+  kHeadSequenced = 128,      ///< Under link-level retry; no body: the far end will not take it.
 };
 
 /// One packet on its way. Intrusive: `next` links it into the queue of a port or into the packets in flight

@@ -47,6 +47,9 @@ Outcome run(const Topology& topology, const FabricConfig& config, std::uint32_t 
     outcome.counts.push_back(fabric.port_counters(port).trimmed);
     outcome.counts.push_back(fabric.port_counters(port).marked);
     outcome.counts.push_back(fabric.port_counters(port).retried);
+    outcome.counts.push_back(fabric.port_counters(port).retry_acks);
+    outcome.counts.push_back(fabric.port_counters(port).retry_nacks);
+    outcome.counts.push_back(fabric.port_counters(port).retry_discarded);
     outcome.counts.push_back(fabric.port_counters(port).pause_frames);
   }
   return outcome;
@@ -107,6 +110,29 @@ TEST(ParallelFabric, FlowControlErrorsAndChangesOnThreadsToo) {
     EXPECT_GT(alone.hops, 5'000u);
     for (const std::uint32_t threads : {2U, 3U, 8U})
       EXPECT_TRUE(run(topology, config, threads, to, 1000) == alone) << threads << " threads";
+  }
+}
+
+TEST(ParallelFabric, LinksThatRetryOnThreadsToo) {
+  const Topology topology = fat_tree(6, {gigabits_per_second(100), nanoseconds(800)}, nanoseconds(200));
+  const auto to = cyclic_permutation(topology.host_count(), 3);
+  for (const FlowControl kind : {FlowControl::kNone, FlowControl::kPause, FlowControl::kCredit}) {
+    for (const std::uint32_t limit : {0U, 1U}) {
+      FabricConfig config;
+      config.profiles = {PortProfile::single_queue()};
+      config.faults = {
+          {.loss = 0.05, .damage = 0.05, .retry = true, .retry_limit = limit, .jitter = nanoseconds(30)}};
+      config.faults[0].retry_rules.outstanding_bytes_max = 40'000;
+      config.flow_control = {.kind = kind,
+                             .xoff_bytes = 30'000,
+                             .xon_bytes = 20'000,
+                             .credit_limit_bytes = 60'000,
+                             .consumed_update_period = microseconds(3)};
+      const Outcome alone = run(topology, config, 1, to, 300);
+      EXPECT_GT(alone.hops, 5'000u);
+      for (const std::uint32_t threads : {2U, 5U})
+        EXPECT_TRUE(run(topology, config, threads, to, 300) == alone) << threads << " threads";
+    }
   }
 }
 

@@ -10,8 +10,9 @@
 // pending, the arrival of its first packet in flight at the far end. A decision at s makes an arrival after
 // s + delay, and whatever is in flight arrives before that, so looking when the link's first packet arrives
 // is never too late. Hosts lag behind in the same way: what their interfaces send and what their timers do is
-// computed when an arrival, or the first packet of their link, needs it. Ports under flow control owe their
-// neighbours prompt answers; they have service events of their own, and take the same decisions.
+// computed when an arrival, or the first packet of their link, needs it. Ports under flow control or
+// link-level retry owe their neighbours prompt answers; they have service events of their own, and take the
+// same decisions.
 #pragma once
 
 #include <algorithm>
@@ -94,8 +95,12 @@ class Partition {
   const PartitionCounters& counters() const { return counters_; }
   std::uint64_t in_flight(PortId id) const {
     std::uint64_t count = 0;
-    for (SlotId slot = ports_[id].flight_head; slot != kNoSlot; slot = heads_[slot].next) ++count;
-    return count;
+    for (SlotId slot = ports_[id].flight_head; slot != kNoSlot; slot = heads_[slot].next) {
+      const PacketHead& head = heads_[slot];
+      const bool copy = (head.flags & kHeadSequenced) != 0 && head.body == kNoBody;
+      if (!copy && !is_retry_control(head)) ++count;
+    }
+    return count + kept_for_retry(id);
   }
   std::uint32_t packets_in_fabric() const { return heads_.in_use() - 1; }
   const PartitionSamples& samples() const { return samples_; }
@@ -173,6 +178,7 @@ class Partition {
   // Links (partition_links.h).
   void launch(Port& port, PortId number, SlotId slot, PacketHead& head);
   void launch_specially(Port& port, PortId number, SlotId slot, PacketHead& head);
+  void launch_unprotected(Port& port, PortId number, SlotId slot);
   TimePs handled_at(const Port& port, PortId number, const PacketHead& head, TimePs begin,
                     TimePs serial) const;
   TimePs handled_by_rule(Port& port, PortId number, const PacketHead& head, TimePs serial);
@@ -183,7 +189,8 @@ class Partition {
   std::uint64_t draw_fault(Port& port, PortId number, FaultDraw which);
   TimePs draw_time(Port& port, PortId number, FaultDraw which, TimePs most);
   const LinkFaults& faults_of(PortId number) const;
-  bool survives(Port& port, PortId number, PacketHead& head, TimePs serial);
+  bool survives(Port& port, PortId number, PacketHead& head);
+  void note_damage(PortId number, const PacketHead& head);
   bool pass(Port& port, PortId number, SlotId slot, TimePs serial);
   SlotId duplicate(SlotId slot);
   void report_delay(SlotId slot, PortId number, TimePs carried, TimePs arrival);
@@ -245,6 +252,28 @@ class Partition {
   void resume(TimePs now, PortId number, std::uint32_t queue);
   void repair_credits(TimePs now, std::uint32_t link, std::uint32_t queue, std::uint32_t consumed);
 
+  // Link-level retry (partition_retry.h).
+  bool retries(PortId number) const { return !state_.retry_senders.empty() && state_.config.retries(number); }
+  std::uint32_t record_back(PortId number) const;
+  TimePs replay_time(PortId number) const;
+  void send_frame(Port& port, PortId number, SlotId slot);
+  void send_kept(Port& port, PortId number, std::uint32_t index);
+  TimePs& last_arrival(PortId number);
+  bool serve_retry(TimePs now, Port& port, PortId number);
+  void send_ordered_set(Port& port, PortId number, std::uint32_t content);
+  bool may_send_new(PortId number, std::uint32_t bytes) const;
+  bool serve_replay(Port& port, PortId number);
+  bool inspect_specially(TimePs now, std::uint32_t record, PortId number, SlotId slot);
+  void answer_retry(TimePs now, PortId number);
+  void handle_retry(TimePs now, PortId number, const PacketHead& head);
+  void begin_replay(TimePs now, PortId number);
+  void flush_retry(TimePs now, PortId number, bool again);
+  void arm_replay_timer(PortId number, TimePs deadline);
+  void replay_timer(TimePs now, PortId number);
+  void ack_timer(TimePs now, PortId number);
+  std::uint64_t kept_for_retry(PortId number) const;
+  void note_sequence(SlotId slot, std::uint32_t sequence);
+
   // Changes over time (partition_control.h).
   void control(TimePs now, std::uint32_t number);
   void change_link(TimePs now, const LinkChange& change);
@@ -262,8 +291,8 @@ class Partition {
   const std::uint32_t number_;
   const std::uint32_t links_;
   const NodeId first_switch_;
-  const bool flow_controlled_;
-  const bool turns_;  ///< Nodes act in turns.
+  const bool served_;  ///< Ports have service events: flow control or link-level retry.
+  const bool turns_;   ///< Nodes act in turns.
   /// Bits of Port::waiting that make events look at a port: none where it has service events of its own; not
   /// the host's where nodes act in turns.
   const std::uint8_t lazy_;
@@ -277,7 +306,8 @@ class Partition {
   BodyId spare_body_;
   PartitionCounters counters_;
   Context context_;
-  std::vector<Held> held_;  ///< By slot, under flow control.
+  std::vector<Held> held_;                ///< By slot, where ports have service events.
+  std::vector<std::uint32_t> sequences_;  ///< By slot, of frames that have one.
   PartitionExchange exchange_;
   std::vector<PortId> crossing_ports_;
   TimePs next_turn_ = kNever;                              ///< No node has to act before.
@@ -299,6 +329,9 @@ inline constexpr std::uint32_t kControlConsumedUpdates = 1U << 28U;
 /// A node tells again what it pauses, by the record of the link; pauses of a port end.
 inline constexpr std::uint32_t kControlPauseRefreshes = kControlConsumedUpdates + (1U << 25U);
 inline constexpr std::uint32_t kControlPauseEnds = kControlPauseRefreshes + (1U << 25U);
+/// The replay timer of a port; it may send the next LLR_ACK.
+inline constexpr std::uint32_t kControlReplayTimers = kControlPauseEnds + (1U << 25U);
+inline constexpr std::uint32_t kControlRetryAcks = kControlReplayTimers + (1U << 25U);
 
 template <FabricHost Host>
 Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::uint32_t count)
@@ -311,9 +344,9 @@ Partition<Host>::Partition(FabricState<Host>& state, std::uint32_t number, std::
       number_(number),
       links_(static_cast<std::uint32_t>(state.topology->ports().size())),
       first_switch_(state.topology->host_count()),
-      flow_controlled_(state.config.flow_control.kind != FlowControl::kNone),
+      served_(state.config.serves_by_event()),
       turns_(state.turn > kTimeZero),
-      lazy_(flow_controlled_ ? std::uint8_t{0} : static_cast<std::uint8_t>(turns_ ? ~kAskHost : ~0)),
+      lazy_(served_ ? std::uint8_t{0} : static_cast<std::uint8_t>(turns_ ? ~kAskHost : ~0)),
       cut_through_(state.config.switching == Switching::kCutThrough),
       stateless_routes_((state.config.load_balancing == LoadBalancing::kEcmpHash ||
                          state.config.load_balancing == LoadBalancing::kSpray) &&
@@ -406,5 +439,6 @@ void Partition<Host>::run_until(TimePs end) {
 #include "sim/fabric/partition_flow_control.h"
 #include "sim/fabric/partition_hosts.h"
 #include "sim/fabric/partition_links.h"
+#include "sim/fabric/partition_retry.h"
 #include "sim/fabric/partition_switching.h"
 #include "sim/fabric/partition_turns.h"

@@ -19,8 +19,14 @@ void Partition<Host>::control(TimePs now, std::uint32_t number) {
   } else if (number < kControlPauseEnds) {
     refresh_pauses(now, number - kControlPauseRefreshes);
     return;
-  } else {
+  } else if (number < kControlReplayTimers) {
     end_pauses(now, number - kControlPauseEnds);
+    return;
+  } else if (number < kControlRetryAcks) {
+    replay_timer(now, number - kControlReplayTimers);
+    return;
+  } else {
+    ack_timer(now, number - kControlRetryAcks);
     return;
   }
   // Ports that have been looked up ahead may no longer be the right ones.
@@ -46,15 +52,17 @@ void Partition<Host>::change_link(TimePs now, const LinkChange& change) {
         const SlotId slot = take_oldest(port, heads_, queue);
         port.queue_bytes[queue] -= heads_[slot].bytes;
         ++state_.counters[change.port].lost;
-        if (flow_controlled_ && slot < held_.size()) release(now, held_[slot]);
+        if (served_ && (port.flags & kPortOfHost) == 0 && slot < held_.size()) release(now, held_[slot]);
         discard(slot);
       }
     }
     port.waiting = 0;
+    if (retries(change.port)) flush_retry(now, change.port, true);
   } else if (change.up && was_down) {
     port.flags = static_cast<std::uint8_t>(port.flags & ~unsigned{kPortDown});
     port.ready_at = max(port.ready_at, now);
     if (state_.config.flow_control.kind == FlowControl::kCredit) arm_consumed_update(now, change.port);
+    if (retries(change.port)) arm_service(max(now, port.ready_at), port, change.port);
     if ((port.flags & kPortOfHost) != 0) after_input(state_.topology->port(change.port).node, now);
   }
 }
@@ -121,6 +129,7 @@ void Partition<Host>::accept(const Crossing& crossing) {
   PacketHead& head = heads_[slot];
   head = crossing.head;
   head.next = kNoSlot;
+  if ((head.flags & kHeadSequenced) != 0) note_sequence(slot, crossing.sequence);
   if constexpr (requires(Body & packet, Context & context) { Host::enter(packet, context); }) {
     if (head.body != kNoBody) Host::enter(bodies_[head.body], context_);
   }

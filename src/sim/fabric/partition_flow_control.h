@@ -31,7 +31,9 @@ void Partition<Host>::enqueue_held(TimePs now, PortId out, SlotId slot, std::uin
   if (held_.size() <= slot) [[unlikely]]
     held_.resize(heads_.capacity());
   held_[slot].link = 0xffff'ffff;
-  if (port.queue_bytes[queue] + head.bytes > profile.queues[queue].capacity_bytes) [[unlikely]] {
+  if (port.ready_at <= now) settle(port);
+  const bool idle = port.ready_at <= now && port.waiting == 0;  // What starts at once needs no room.
+  if (!idle && port.queue_bytes[queue] + head.bytes > profile.queues[queue].capacity_bytes) [[unlikely]] {
     free_unstored(now, link, queue, head.bytes);
     overflow(port, out, slot, queue, profile);
   } else {
@@ -45,7 +47,7 @@ void Partition<Host>::enqueue_held(TimePs now, PortId out, SlotId slot, std::uin
 template <FabricHost Host>
 void Partition<Host>::hold(TimePs now, std::uint32_t link, std::uint32_t queue, SlotId slot) {
   const FlowControlConfig& flow = state_.config.flow_control;
-  if ((flow.queues & (1U << queue)) == 0) return;
+  if (flow.kind == FlowControl::kNone || (flow.queues & (1U << queue)) == 0) return;
   PortExtra& in = state_.extras[link];
   held_[slot] = {link, heads_[slot].bytes, static_cast<std::uint8_t>(queue)};
   in.held_bytes[queue] += heads_[slot].bytes;
@@ -189,9 +191,16 @@ void Partition<Host>::report_consumed(TimePs now, PortId number) {
   if ((ports_[number].flags & kPortDown) != 0) return;  // Armed again when it returns.
   for (std::uint32_t queue = 0; queue < kPortQueues; ++queue) {
     if (credit_difference(extra.credits_used[queue], extra.credits_freed[queue]) == 0) continue;
+    arm_consumed_update(now + flow.consumed_update_period, number);
+    if (retries(number) && state_.retry_senders[number].protects()) {
+      // It must not pass frames that are still to be replayed, and would then count as lost.
+      LinkRetrySender& sender = state_.retry_senders[number];
+      sender.consumed_due = static_cast<std::uint8_t>(sender.consumed_due | 1U << queue);
+      arm_service(max(now, ports_[number].ready_at), ports_[number], number);
+      continue;
+    }
     send_control(now, number,
                  kControlConsumed << 30U | 1U << (24U + queue) | (extra.credits_used[queue] & kCreditMask));
-    arm_consumed_update(now + flow.consumed_update_period, number);
   }
 }
 
@@ -231,12 +240,15 @@ void Partition<Host>::service(TimePs now, PortId number) {
     release(now, sent);
   }
   port.ready_at = now;
-  if (extra.control_head != kNoSlot) {
+  const bool retried = retries(number);
+  if (retried && serve_retry(now, port, number)) {
+  } else if (extra.control_head != kNoSlot) {
     const SlotId slot = extra.control_head;
     extra.control_head = heads_[slot].next;
     launch(port, number, slot, heads_[slot]);
   } else if ((port.flags & kPortDown) != 0) {
     return;
+  } else if (retried && serve_replay(port, number)) {
   } else if (!((port.flags & kPortOfHost) != 0 ? serve_host_once(now, port, number)
                                                : serve_once(now, port, number))) {
     return;
@@ -302,6 +314,12 @@ bool Partition<Host>::serve_host_once(TimePs now, Port& port, PortId number) {
 template <FabricHost Host>
 unsigned Partition<Host>::affordable(const Port& port, PortId number) const {
   unsigned eligible = port.waiting & ((1U << kPortQueues) - 1) & ~unsigned{port.blocked};
+  if (!state_.retry_senders.empty()) {
+    for (unsigned rest = eligible; rest != 0; rest &= rest - 1) {
+      const auto queue = static_cast<std::uint32_t>(std::countr_zero(rest));
+      if (!may_send_new(number, heads_[port.queue_head[queue]].bytes)) eligible &= ~(1U << queue);
+    }
+  }
   const FlowControlConfig& flow = state_.config.flow_control;
   if (flow.kind != FlowControl::kCredit) return eligible;
   const PortExtra& extra = state_.extras[number];

@@ -40,7 +40,7 @@ void Partition<Host>::wake(TimePs now, std::uint32_t host) {
 /// What the host does by itself before `until`: its interface sends, its timers expire.
 template <FabricHost Host>
 void Partition<Host>::advance_host(std::uint32_t host, TimePs until) {
-  if (flow_controlled_) return;  // Service events keep it up to date.
+  if (served_) return;  // Service events keep it up to date.
   if constexpr (requires { hosts_[host].allow(until); }) hosts_[host].allow(until);
   const std::uint32_t first = state_.node_port_first[host];
   const std::uint32_t last = state_.node_port_first[host + 1];
@@ -89,7 +89,7 @@ void Partition<Host>::ask_ports(std::uint32_t host, TimePs now) {
     const PortId number = state_.node_ports[k];
     Port& port = ports_[number];
     if ((port.waiting & kAskHost) != 0 || (port.flags & kPortDown) != 0) continue;
-    if (flow_controlled_) [[unlikely]] {
+    if (served_) [[unlikely]] {
       port.waiting |= kAskHost;
       arm_service(max(now, port.ready_at), port, number);
     } else if (port.ready_at <= now) {
@@ -116,7 +116,7 @@ bool Partition<Host>::pull(std::uint32_t host, std::uint32_t k, Port& port, Port
     arrival = hosts_[host].arrival_port(bodies_[spare_body_], k);
   head.destination = routes_->attachment_of(head.destination, arrival);
   head.leaf = routes_->leaf(head.destination);
-  if (flow_controlled_) [[unlikely]] {
+  if (served_) [[unlikely]] {
     append(port, heads_, state_.config.profiles[port.profile].queue_of_class[head.traffic_class], slot);
   } else {
     launch(port, number, slot, head);

@@ -36,10 +36,21 @@ inline void Partition<Host>::launch(Port& port, PortId number, SlotId slot, Pack
 template <FabricHost Host>
 [[gnu::noinline]] void Partition<Host>::launch_specially(Port& port, PortId number, SlotId slot,
                                                          PacketHead& head) {
+  if (retries(number) && (head.flags & kHeadLinkControl) == 0) {
+    send_frame(port, number, slot);
+    return;
+  }
+  launch_unprotected(port, number, slot);
+}
+
+/// Without link-level retry.
+template <FabricHost Host>
+void Partition<Host>::launch_unprotected(Port& port, PortId number, SlotId slot) {
+  PacketHead& head = heads_[slot];
   const TimePs serial = serialisation(port, number, head.bytes);
   ++port.sent_packets;
   port.sent_bytes += head.bytes;
-  bool arrives = (port.flags & kPortFaulty) == 0 || survives(port, number, head, serial);
+  bool arrives = (port.flags & kPortFaulty) == 0 || survives(port, number, head);
   const TimePs begin = port.ready_at;
   port.ready_at += serial;
   const TimePs handled = (port.flags & kPortRuled) != 0 ? handled_by_rule(port, number, head, serial)
@@ -121,7 +132,8 @@ void Partition<Host>::fly(Port& port, PortId number, SlotId slot, TimePs at) {
     if constexpr (requires(Body & packet, Context & context) { Host::leave(packet, context); }) {
       if (head.body != kNoBody) Host::leave(bodies_[head.body], context_);
     }
-    exchange_.send(port.far_partition, Crossing{number, head});
+    const bool sequenced = (head.flags & kHeadSequenced) != 0;
+    exchange_.send(port.far_partition, Crossing{number, sequenced ? sequences_[slot] : 0, head});
     heads_.release(slot);
     return;
   }
@@ -190,43 +202,31 @@ const LinkFaults& Partition<Host>::faults_of(PortId number) const {
   return state_.config.faults.size() == 1 ? state_.config.faults[0] : state_.config.faults[number];
 }
 
-/// Whether a packet that starts at port.ready_at arrives at all; a damaged one without retry arrives marked
-/// as such. With retry, the time that the link spends on failed attempts is added to port.ready_at: the far
-/// end's negative answer comes back one round trip after the damaged frame, and whatever was sent behind it
-/// is discarded. Choice: those discarded frames are not simulated one by one, and the frame that is on its
-/// way when the answer comes does not delay the replay.
+/// Whether a packet that starts at port.ready_at arrives at all; a damaged one arrives marked as such.
 template <FabricHost Host>
-bool Partition<Host>::survives(Port& port, PortId number, PacketHead& head, TimePs serial) {
+bool Partition<Host>::survives(Port& port, PortId number, PacketHead& head) {
   const LinkFaults& faults = faults_of(number);
   if (happens(port, number, FaultDraw::kLoss, faults.loss)) {
+    if (is_retry_control(head)) return false;  // No packet: its sender says it again, or the timer does.
     ++state_.counters[number].lost;
     report_loss(port.ready_at, number, head, LinkLoss::kLost);
     return false;
   }
   if (!happens(port, number, FaultDraw::kDamage, faults.damage)) return true;
-  if (!faults.retry) {
-    if (!state_.draws.empty()) {
-      // Drawn whatever becomes of it, so that wire modes stay alike.
-      const std::uint64_t bit = draw_fault(port, number, FaultDraw::kPosition);
-      if constexpr (requires(const Body& body, Context& context) { Host::check_notices(body, context, bit); })
-        Host::check_notices(bodies_[head.body], context_, bit);
-    }
-    head.flags = static_cast<std::uint8_t>(head.flags | kHeadDamaged);
-    report_loss(port.ready_at, number, head, LinkLoss::kFrameCheck);
-    return true;
-  }
-  constexpr std::uint32_t kControlBytes = 8;  // A control ordered set.
-  const TimePs delay = state_.topology->port(number).delay + state_.config.fec_delay;
-  const TimePs round = serial + delay + delay + serialisation(port, number, kControlBytes);
-  for (std::uint32_t retries = 1;; ++retries) {
-    port.ready_at += round;
-    if (faults.retry_limit != 0 && retries > faults.retry_limit) {
-      ++state_.counters[number].lost;
-      report_loss(port.ready_at, number, head, LinkLoss::kLost);
-      return false;
-    }
-    ++state_.counters[number].retried;
-    if (!happens(port, number, FaultDraw::kDamage, faults.damage)) return true;
+  note_damage(number, head);
+  head.flags = static_cast<std::uint8_t>(head.flags | kHeadDamaged);
+  report_loss(port.ready_at, number, head, LinkLoss::kFrameCheck);
+  return true;
+}
+
+/// Which bit is inverted is drawn whatever becomes of it, so that wire modes stay alike.
+template <FabricHost Host>
+void Partition<Host>::note_damage(PortId number, const PacketHead& head) {
+  if (state_.draws.empty()) return;
+  const std::uint64_t bit =
+      state_.draws[number].streams[static_cast<std::size_t>(FaultDraw::kPosition)].next_u64();
+  if constexpr (requires(const Body& body, Context& context) { Host::check_notices(body, context, bit); }) {
+    if (head.body != kNoBody) Host::check_notices(bodies_[head.body], context_, bit);
   }
 }
 
@@ -240,13 +240,15 @@ bool Partition<Host>::pass(Port& port, PortId number, SlotId slot, TimePs serial
   const TimePs carried = heads_[slot].time;
   TimePs at = carried;
   if ((heads_[slot].flags & kHeadDamaged) != 0) {
+    if (retries(number)) at = last_arrival(number) = max(at, last_arrival(number));
     fly(port, number, slot, at);
     return true;
   }
   if constexpr (requires(Body & body, Context & context) {
                   Host::damage(body, heads_[slot], context, 0ULL);
                 }) {
-    if (happens(port, number, FaultDraw::kPastCheck, faults.damage_past_check)) {
+    if (heads_[slot].body != kNoBody &&
+        happens(port, number, FaultDraw::kPastCheck, faults.damage_past_check)) {
       const std::uint64_t bit = draw_fault(port, number, FaultDraw::kPosition) >> 1U;
       const wire::DropReason reason = Host::damage(bodies_[heads_[slot].body], heads_[slot], context_, bit);
       if (reason != wire::DropReason::kNone) {
@@ -259,9 +261,9 @@ bool Partition<Host>::pass(Port& port, PortId number, SlotId slot, TimePs serial
   if (faults.jitter > kTimeZero) at += draw_time(port, number, FaultDraw::kJitter, faults.jitter);
   const bool twice = happens(port, number, FaultDraw::kDuplication, faults.duplication);
   const bool held = happens(port, number, FaultDraw::kReordering, faults.reordering);
-  if (!state_.draws.empty() && !held) {
-    at = max(at, state_.draws[number].last_arrival);
-    state_.draws[number].last_arrival = at;
+  if ((!state_.draws.empty() || retries(number)) && !held) {
+    at = max(at, last_arrival(number));
+    last_arrival(number) = at;
   }
   SlotId copy = kNoSlot;
   if (twice) {
@@ -299,8 +301,9 @@ void Partition<Host>::report_delay(SlotId slot, PortId number, TimePs carried, T
 template <FabricHost Host>
 SlotId Partition<Host>::duplicate(SlotId slot) {
   const SlotId copy = heads_.acquire();
-  const BodyId body = bodies_.acquire();
   heads_[copy] = heads_[slot];
+  if (heads_[slot].body == kNoBody) return copy;  // A frame of flow control.
+  const BodyId body = bodies_.acquire();
   heads_[copy].body = body;
   bodies_[body] = bodies_[heads_[slot].body];
   if constexpr (requires(Body & packet, Context & context) { Host::copied(packet, context); })

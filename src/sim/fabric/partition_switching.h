@@ -17,8 +17,8 @@ void Partition<Host>::arrive(const ComingEvent& event) {
   if ((in.waiting & lazy_) != 0 && in.ready_at < now) advance(in, record, now);
   const SlotId slot = in.flight_head;
   if (slot == kNoSlot || heads_[slot].time > now) [[unlikely]] {
-    // Another event is pending for what is in flight, when packets have been held back.
-    if (in.surplus != 0 && slot != kNoSlot) {
+    // Another event is pending for what is in flight, or has taken it, when packets have been held back.
+    if (in.surplus != 0) {
       --in.surplus;
     } else {
       rearm(in, event);
@@ -49,16 +49,8 @@ template <FabricHost Host>
   counters_.history +=
       mix_bits(static_cast<std::uint64_t>(now.ps) * 0x9e37'79b9'7f4a'7c15ULL +
                (std::uint64_t{number} << 40U) + (std::uint64_t{head.flow} << 8U) + head.bytes + head.flags);
-  if ((head.flags & (kHeadLinkControl | kHeadDamaged)) != 0) [[unlikely]] {
-    if ((head.flags & kHeadDamaged) != 0) {
-      ++state_.counters[record].damaged;
-      discard(slot);
-      return false;
-    }
-    const PacketHead copy = head;
-    discard(slot);
-    handle_control(now, number, record, copy);
-    return false;
+  if ((head.flags & (kHeadLinkControl | kHeadDamaged | kHeadSequenced)) != 0) [[unlikely]] {
+    if (!inspect_specially(now, record, number, slot)) return false;
   }
   if constexpr (requires(Body & body, Context & context) { Host::over_wire(body, head, context); }) {
     if (!Host::over_wire(bodies_[head.body], head, context_)) {
@@ -108,14 +100,14 @@ inline void Partition<Host>::forward(TimePs now, const Port& in, SlotId slot, st
     discard(slot);
     return;
   }
-  if (cut_through_) [[unlikely]] {
+  if (cut_through_ && !retries(number)) [[unlikely]] {
     // The packet must not run dry on a faster link: not before its last byte less what sending takes.
     const std::uint32_t bytes = heads_[slot].bytes;
     const TimePs incoming = serialisation(in, number, bytes);
     const TimePs header = min(incoming, serialisation(in, number, state_.config.cut_through_bytes));
     heads_[slot].time = now + incoming - header - serialisation(ports_[out], out, bytes);
   }
-  if (flow_controlled_) [[unlikely]] {
+  if (served_) [[unlikely]] {
     enqueue_held(now, out, slot, record);
   } else {
     enqueue(now, out, slot);
@@ -193,7 +185,7 @@ std::uint32_t Partition<Host>::least_loaded(TimePs now, std::uint32_t preferred,
 template <FabricHost Host>
 std::uint64_t Partition<Host>::queued_bytes(TimePs now, PortId number) {
   Port& port = ports_[number];
-  if (!flow_controlled_) {
+  if (!served_) {
     if (port.waiting != 0 && port.ready_at < now) serve(port, number, now);
     if (port.ready_at <= now) settle(port);
   }

@@ -19,7 +19,7 @@ enum PortFlag : std::uint8_t {
   kPortOfHost = 1,       ///< Its packets come from a host that is asked, not from queues.
   kPortCrosses = 2,      ///< The far end is in another partition.
   kPortFlowControl = 4,  ///< PFC or credits: served by events of its own, at the exact time.
-  kPortFaulty = 8,       ///< Loses or damages packets, or retries them.
+  kPortFaulty = 8,       ///< Loses or damages packets, or retries them (link_retry.h).
   kPortDown = 16,
   kPortCutThrough = 32,  ///< The far end handles a packet when its header has arrived.
   kPortObserved = 64,    ///< Captured.
@@ -111,6 +111,12 @@ struct PortCounters {
   std::uint64_t lost = 0;              ///< By a faulty or failed link.
   std::uint64_t damaged = 0;           ///< Refused by the frame check at the far end.
   std::uint64_t retried = 0;           ///< Sent again by the link.
+  // Link-level retry: ordered sets that this port has sent about the opposite direction,
+  std::uint64_t retry_acks = 0;
+  std::uint64_t retry_nacks = 0;
+  std::uint64_t retry_timeouts = 0;   ///< of its own direction: replay timers that expired,
+  std::uint64_t retry_flushes = 0;    ///< how often it gave up, and
+  std::uint64_t retry_discarded = 0;  ///< frames that came too early or twice, and were dropped.
   std::uint64_t duplicated = 0;
   std::uint64_t reordered = 0;  ///< Held back.
   std::uint64_t delivered = 0;  ///< To a host.

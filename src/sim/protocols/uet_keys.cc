@@ -228,7 +228,7 @@ Result<void> UetEnds::check(const SenderEnds& sender, const UetEnds&) { return c
 
 void UetProtocol::bind(Binder& binder, Settings& uet, const ProtocolKeyScope& scope) {
   const Binder::Section section(binder, "uet", scope.active, "only with model.stack = \"uet\"");
-  binder.bytes("payload", uet.payload, "of a full packet, an even number", 256, 8192);
+  binder.bytes("payload", uet.payload, "of a full packet, an even number", 256, uet::kPayloadMtuMost);
   binder.bytes("header", uet.header, "all headers of a packet together; 0B: what they really take", 0, 1024);
   bind_sender_ends(binder, uet, kRules.senders, sender_docs());
   UetEnds::bind(binder, uet, uet);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/fabric/retry_counters.h"
 #include "sim/world/engine_of.h"
 #include "wire/drop_reason.h"
 
@@ -95,6 +96,9 @@ Json report_link(const LinkReport& link) {
     const auto text = wire::drop_reason_text(static_cast<wire::DropReason>(reason));
     out["refused"][std::string(text)] = link.counters.refused[reason];
   }
+  for (const RetryCounterName& each : kRetryCounters) {
+    if (link.counters.*each.value != 0) out["link_retry"][std::string(each.name)] = link.counters.*each.value;
+  }
   return out;
 }
 
@@ -107,6 +111,11 @@ std::vector<std::string> counter_names(const ScenarioConfig& config) {
   for (const std::string_view each : {"packets", "marked", "trimmed", "dropped_full", "dropped_no_route",
                                       "lost", "damaged", "pause_frames"}) {
     if (config.world.given) names.push_back(fmt::format("switches.{}", each));
+  }
+  for (const RetryCounterName& each : kRetryCounters) {
+    if (config.world.given) names.push_back(fmt::format("switches.link_retry.{}", each.name));
+    for (const std::string& host : prefixes)
+      names.push_back(fmt::format("{}link_out.link_retry.{}", host, each.name));
   }
   for (const std::string& host : prefixes) {
     visit_protocol(config.protocol(), [&]<typename P>(std::type_identity<P>) {
@@ -186,15 +195,20 @@ Json report_switches(const World& world) {
     sum.lost += link.counters.lost;
     sum.damaged += link.counters.damaged;
     sum.pause_frames += link.counters.pause_frames;
+    for (const RetryCounterName& each : kRetryCounters) sum.*each.value += link.counters.*each.value;
   }
-  return {{"packets", packets},
-          {"marked", sum.marked},
-          {"trimmed", sum.trimmed},
-          {"dropped_full", sum.dropped_full},
-          {"dropped_no_route", sum.dropped_no_route},
-          {"lost", sum.lost},
-          {"damaged", sum.damaged},
-          {"pause_frames", sum.pause_frames}};
+  Json out{{"packets", packets},
+           {"marked", sum.marked},
+           {"trimmed", sum.trimmed},
+           {"dropped_full", sum.dropped_full},
+           {"dropped_no_route", sum.dropped_no_route},
+           {"lost", sum.lost},
+           {"damaged", sum.damaged},
+           {"pause_frames", sum.pause_frames}};
+  for (const RetryCounterName& each : kRetryCounters) {
+    if (sum.*each.value != 0) out["link_retry"][std::string(each.name)] = sum.*each.value;
+  }
+  return out;
 }
 
 }  // namespace

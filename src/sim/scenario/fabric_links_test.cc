@@ -104,6 +104,10 @@ TEST(FabricLinks, WrongValuesAreRefusedByTheirKey) {
   EXPECT_EQ(refusal({"fabric.damage=1", "fabric.link_retry=true", "fabric.link_retry_limit=0"}),
             "fabric.damage: found 1 with link_retry and no link_retry_limit, expected at most 0.999, or a "
             "limit: a link would try for ever");
+  EXPECT_EQ(
+      refusal({"fabric.loss=1", "fabric.link_retry=true", "fabric.llr_flush_frame_action=block"}),
+      "fabric.loss: found 1 with link_retry and llr_flush_frame_action = \"block\", expected at most 0.999, "
+      "or a limit: a link would try for ever");
   EXPECT_EQ(refusal({"fabric.fec_delay=2ms"}), "fabric.fec_delay: found 2ms, expected at most 1ms");
   EXPECT_THAT(refusal({"fabric.damage=1.5"}), HasSubstr("expected a probability from 0 to 1"));
   EXPECT_THAT(refusal({"fabric.credit_overhead=200"}), HasSubstr("expected an integer from -16 to 127"));
@@ -115,6 +119,16 @@ std::string refusal_of_run(const std::vector<std::string>& overrides) {
   const auto derived = derive_fabric_run(loaded->settings, four_hosts(), nullptr, {});
   EXPECT_FALSE(derived.ok());
   return derived.ok() ? "" : derived.error().message;
+}
+
+TEST(FabricLinks, AReplayTimerLastsARoundTrip) {
+  const auto loaded = load({"fabric.link_retry=true", "fabric.llr_replay_timer_max=10ns"});
+  ASSERT_TRUE(loaded.ok());
+  const Topology topology = four_hosts();
+  const auto derived = derive_fabric_run(loaded->settings, topology, nullptr, {});
+  ASSERT_TRUE(derived.ok()) << derived.error().message;
+  EXPECT_EQ(validate(derived->config.fabric, topology).error().message,
+            "llr_replay_timer_max is 10ns, expected at least the round trip of every link, 2us here, or 0ns");
 }
 
 TEST(FabricLinks, CreditsHoldAPacket) {
@@ -144,8 +158,8 @@ TEST(FabricLinks, LongLinksMakeTheTimeOutOfAProfileLonger) {
 TEST(FabricLinks, KeysOfOneFlowControlMatterToNoOther) {
   EXPECT_THAT(load({"fabric.pfc_xoff=5KB"})->no_influence,
               ElementsAre("fabric.pfc_xoff (--set) had no influence: only with flow_control = \"pause\""));
-  EXPECT_THAT(load({"fabric.link_retry=true"})->no_influence,
-              ElementsAre("fabric.link_retry (--set) had no influence: only with damage above 0"));
+  EXPECT_THAT(load({"fabric.llr_outstanding_bytes_max=5KB"})->no_influence,
+              ElementsAre("fabric.llr_outstanding_bytes_max (--set) had no influence: only with link_retry"));
 }
 
 // A packet and its answer cross two links each: four times the delay.
@@ -176,7 +190,13 @@ TEST(FabricLinks, RetryRepairsWhatIsDamaged) {
   const FabricReport repaired =
       run({"fabric.damage=2%", "fabric.link_retry=true", "fabric.link_retry_limit=0"});
   EXPECT_EQ(repaired.totals.retransmitted, 0U);
+  EXPECT_EQ(repaired.totals.lost, 0U);
   EXPECT_GT(end_of(repaired), end_of(run({})));
+  // Frames that vanish are missed by their numbers.
+  const FabricReport vanished =
+      run({"fabric.loss=2%", "fabric.link_retry=true", "fabric.link_retry_limit=0"});
+  EXPECT_EQ(vanished.totals.retransmitted, 0U);
+  EXPECT_EQ(vanished.totals.lost, 0U);
 }
 
 TEST(FabricLinks, LossAfterRetries) {
@@ -185,6 +205,7 @@ TEST(FabricLinks, LossAfterRetries) {
   EXPECT_DOUBLE_EQ(loss_of(links, 0.5), 1 - 0.5 * 0.9);
   links.retry = true;
   EXPECT_NEAR(loss_of(links, 0), 0.01, 1e-12);
+  EXPECT_NEAR(loss_of(links, 0.5), 0.55 * 0.55, 1e-12);
   links.retry_limit = 0;
   EXPECT_DOUBLE_EQ(loss_of(links, 0), 0);
 }

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kTables{"expect"};
 constexpr BitsPerSecond kSlowestLink{1'000'000};
+constexpr std::uint32_t kLongestPayload = 15'872;  ///< Of any protocol; those with shorter ones refuse more.
 template <typename... P>
 constexpr std::array<Choice<wire::Protocol>, sizeof...(P)> choices_of(ProtocolList<P...>) {
   return {Choice<wire::Protocol>{wire::key_of(P::kProtocol), P::kProtocol}...};
@@ -152,7 +153,7 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
 
 /// Refuses values that no code stands behind, and combinations.
 Result<void> check_settings(const FabricSettings& settings) {
-  WHARF_TRY(check_links(settings.links, settings.flow_control, settings.trims()));
+  WHARF_TRY(check_links(settings.links, settings.loss, settings.flow_control, settings.trims()));
   Result<void> checked;
   each_protocol([&]<typename P>(std::type_identity<P>) {
     if (checked) checked = P::Ends::check(settings, ends_of<P>(settings.ends));
@@ -218,7 +219,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   binder.choice<wire::Protocol>("protocol", settings.protocol, kProtocols, "what the hosts speak");
   bind_sender_ends(binder, settings, rules_of(settings.protocol).senders, sender_docs());
   bind_generated(binder, settings);
-  binder.bytes("payload", settings.payload, "of a full packet", 256, 8192);
+  binder.bytes("payload", settings.payload, "of a full packet", 256, kLongestPayload);
   if (const std::uint32_t multiple = rules_of(settings.protocol).payload_multiple;
       settings.payload % multiple != 0) {
     binder.refuse_last(

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "sim/config/expectation.h"
+#include "sim/fabric/retry_counters.h"
 #include "sim/scenario/traffic_results.h"
 #include "verbs/verb.h"
 
@@ -134,6 +135,11 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
                              {"dropped", totals.dropped},
                              {"lost_on_links", totals.lost},
                              {"pause_frames", totals.pause_frames}};
+  for (const RetryCounterName& each : kRetryCounters) {
+    std::uint64_t sum = 0;
+    for (const PortTotals& port : report.ports) sum += port.counters.*each.value;
+    if (sum != 0) summary["link_retry"][std::string(each.name)] = sum;
+  }
   summary["hosts_did"] = {{"refused", report.refused_by_hosts}};
   summary["derived"] = {{"base_rtt_ns", as_nanoseconds(derived.base_rtt)},
                         {"bdp_bytes", derived.bdp},

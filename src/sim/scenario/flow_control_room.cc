@@ -54,7 +54,10 @@ std::uint64_t room_for_link(const FabricSettings& settings, const FabricDerived&
   const auto frames = static_cast<std::uint64_t>(std::popcount(flow.queues)) * flow.frame_bytes;
   const TimePs heard = transfer_time(Bytes{derived.full_packet + frames}, slowest) + back.delay + in.delay +
                        settings.links.fec_delay * 2 + topology.node(in.peer).latency;
-  return std::uint64_t{flow.xoff_bytes} + 2 * std::uint64_t{derived.full_packet} + carried(fastest, heard);
+  // Frames that are replayed count as sent: no pause holds them.
+  const std::uint64_t replayed = settings.links.retry ? settings.links.retry_rules.outstanding_bytes_max : 0;
+  return std::uint64_t{flow.xoff_bytes} + 2 * std::uint64_t{derived.full_packet} + carried(fastest, heard) +
+         replayed;
 }
 
 Result<void> check_queue_room(const FabricSettings& settings, const FabricDerived& derived,
