@@ -148,6 +148,9 @@ ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
     case ParsedLine::Kind::kRefused:
       console.error(parsed.text);
       return ExitCode::kUsage;
+    case ParsedLine::Kind::kWrong:
+      console.error(parsed.text);
+      return ExitCode::kInput;
     case ParsedLine::Kind::kCommand:
       break;
   }

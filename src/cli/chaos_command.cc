@@ -61,34 +61,49 @@ class ChaosCommand : public Command {
     return "Draw worlds with faults and judge what becomes of them";
   }
   std::string_view examples() const override {
-    return "wharf chaos --seeds 200 --jobs 4\n"
-           "wharf chaos --seed 17                    # one of them again\n"
-           "wharf chaos --from $(git rev-parse HEAD) --seconds 300\n"
-           "wharf chaos --show 17 > seed-17.toml     # what it draws, as a scenario";
+    return "  wharf chaos --seeds 200 --jobs 4\n"
+           "  wharf chaos --seed 17                    # one of them again\n"
+           "  wharf chaos --from $(git rev-parse HEAD) --seconds 300\n"
+           "  wharf chaos --show 17 > seed-17.toml     # what it draws, as a scenario\n";
   }
   void declare(Options& app) override {
-    app.add_option("--seeds", seeds_, "How many seeds").type_name("N").range(std::uint64_t{1}, kMost);
-    app.add_option("--first", first_, "The first of them").type_name("SEED");
-    app.add_option("--from", from_, "Seeds that derive from a text, such as a commit")
-        .type_name("TEXT")
-        .not_empty();
-    app.add_option("--seconds", seconds_, "Start no seed after so long").type_name("N").range(1, 1'000'000);
-    app.add_option("--jobs", jobs_, "Runs at a time").type_name("N").range(1, 256);
-    app.add_option("--patience", patience_, "Seconds of a processor after which a run hangs")
+    Option seeds = app.add_option("--seeds", seeds_, "How many seeds, 1 to 1000000000; 100 by default")
+                       .type_name("N")
+                       .range(std::uint64_t{1}, kMost);
+    Option first = app.add_option("--first", first_, "The first of them, 1 by default").type_name("SEED");
+    Option from = app.add_option("--from", from_, "Seeds that derive from a text, such as a commit")
+                      .type_name("TEXT")
+                      .not_empty();
+    app.add_option("--seconds", seconds_, "Start no seed after so long; no limit by default")
         .type_name("N")
         .range(1, 1'000'000);
-    app.add_option("--out", out_, "Folder of the scenarios of failures").type_name("DIR").not_empty();
+    app.add_option("--jobs", jobs_, "Runs at a time, 1 to 256; 1 by default").type_name("N").range(1, 256);
+    app.add_option("--patience", patience_, "Seconds of a processor after which a run hangs; 120 by default")
+        .type_name("N")
+        .range(1, 1'000'000);
+    app.add_option("--out", out_, "Folder of the scenarios of failures, chaos-failures by default")
+        .type_name("DIR")
+        .not_empty();
     app.add_flag("--coverage", coverage_, "List the counters of engines that no seed reached");
     one_ = app.add_option("--seed", seed_, "One seed alone").type_name("SEED");
     show_ = app.add_option("--show", shown_, "Print what a seed draws, and run nothing").type_name("SEED");
     one_.excludes(show_);
+    for (const Option& each : {seeds, first, from}) {
+      one_.excludes(each);
+      show_.excludes(each);
+    }
   }
 
   Result<ExitCode> run(const Console& console) override {
     if (show_.given()) {
-      console.write(sim::scenario_text(sim::draw_run(shown_)));
+      const std::string scenario = sim::scenario_text(sim::draw_run(shown_));
+      console.print(Json{{"seed", shown_}, {"scenario", scenario}});
+      console.print(std::string_view(scenario));
       return ExitCode::kDone;
     }
+    std::error_code status;
+    if (fs::exists(out_, status) && !fs::is_directory(out_, status))
+      return input_error(fmt::format("--out {}: that is a file, expected a directory for scenarios", out_));
     auto profiles = data_directory("profiles");
     if (!profiles) return profiles.error();
     if (one_.given()) seeds_ = 1;
@@ -103,9 +118,9 @@ class ChaosCommand : public Command {
         continue;
       }
       if (runs.empty()) break;
-      auto ended = runs.next();
+      auto ended = runs.next(interrupt_requested());
       if (!ended) return ended.error();
-      WHARF_TRY(take(*ended, *profiles, totals, console));
+      if (*ended) WHARF_TRY(take(**ended, *profiles, totals, console));
     }
     console.print(document(totals));
     console.print(text(totals));
@@ -154,12 +169,13 @@ class ChaosCommand : public Command {
         broken = started.error();
         return "";
       }
-      const auto verdict = alone.next();
+      const auto verdict = alone.next(interrupt_requested());
       if (!verdict) {
         broken = verdict.error();
         return "";
       }
-      return verdict->verdict.ok() ? "" : verdict->verdict.findings.front().check;
+      if (!*verdict) return "";
+      return (*verdict)->verdict.ok() ? "" : (*verdict)->verdict.findings.front().check;
     };
     const std::string& check = ended.verdict.findings.front().check;
     const sim::Shrunk smaller =
@@ -188,21 +204,28 @@ class ChaosCommand : public Command {
     }
     Json refused = Json::array();
     for (const auto& [seed, why] : totals.refused) refused.push_back({{"seed", seed}, {"why", why}});
-    return {{"seeds", totals.seeds},         {"operations", totals.operations},
-            {"refused", std::move(refused)}, {"failures", std::move(failures)},
-            {"reached", totals.reached},     {"not_reached", totals.missed()}};
+    return {{"interrupted", interrupt_requested().load()},
+            {"seeds", totals.seeds},
+            {"operations", totals.operations},
+            {"refused", std::move(refused)},
+            {"failures", std::move(failures)},
+            {"reached", totals.reached},
+            {"not_reached", totals.missed()}};
   }
 
   std::string text(const Totals& totals) const {
-    std::string out = fmt::format("{}, {}", report::counted(totals.seeds, "seed", "seeds"),
-                                  report::counted(totals.operations, "operation", "operations"));
+    std::string out = interrupt_requested() ? "interrupted after " : "";
+    out += fmt::format("{}, {}", report::counted(totals.seeds, "seed", "seeds"),
+                       report::counted(totals.operations, "operation", "operations"));
     if (!from_.empty()) out += fmt::format(", from \"{}\"", from_);
     if (!totals.refused.empty())
       out += fmt::format("; {} drew what does not go together",
                          report::counted(totals.refused.size(), "seed", "seeds"));
-    out += totals.failures.empty()
-               ? ": no rule was broken\n"
-               : fmt::format(": {} broke a rule\n", report::counted(totals.failures.size(), "seed", "seeds"));
+    if (!totals.failures.empty())
+      out += fmt::format(": {} broke a rule", report::counted(totals.failures.size(), "seed", "seeds"));
+    else if (!interrupt_requested())
+      out += ": no rule was broken";
+    out += '\n';
     for (const auto& [seed, failure] : totals.failures)
       out += fmt::format("  wharf chaos --seed {}   {}\n", seed, failure.findings.front().check);
     if (coverage_)

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/fabric_check.h"
+#include "cli/interrupt.h"
 #include "cli/scenario_options.h"
 #include "sim/host/replay/trace_reader.h"
 #include "sim/scenario/estimate.h"
@@ -18,8 +19,10 @@ namespace {
 
 /// Runs `sample`; the caller of a simulation has the clock. Processor time: others may use the machine, too.
 Result<sim::SampleRun> timed_run(const sim::Scenario& sample) {
+  sim::RunOptions options;
+  options.interrupt = &interrupt_requested();
   const std::clock_t begin = std::clock();
-  const auto report = sim::run_scenario(sample, {});
+  const auto report = sim::run_scenario(sample, options);
   if (!report) return report.error();
   const auto taken = static_cast<double>(std::clock() - begin) * (1e9 / CLOCKS_PER_SEC);
   return sim::sample_run_of(*report, taken);
@@ -49,6 +52,10 @@ class CheckCommand : public Command {
       if (!trace) return trace.error();
     }
     const auto sample = sim::measure_sample(*scenario, timed_run);
+    if (interrupt_requested()) {
+      console.error("interrupted; the cost was not estimated");
+      return ExitCode::kInterrupted;
+    }
     if (!sample) return sample.error();
     const auto estimate = sim::estimate_cost(*scenario, sample->cost);
     if (!estimate) return estimate.error();

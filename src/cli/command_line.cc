@@ -7,18 +7,33 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <utility>
 
+#include "base/check.h"
 #include "base/nearest_name.h"
 #include "report/wrapped_text.h"
 
 namespace wharf::cli {
+
+/// What a whole number may be; its option's range() narrows it.
+struct WholeNumberBounds {
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+  std::uint64_t type_most = 0;  ///< All that the variable has room for.
+};
+
 namespace {
 
 /// Where the text about an option or command begins.
 constexpr std::size_t kTextColumn = 26;
+
+constexpr std::string_view kNoValue = "found no value, expected one";
 
 /// What the option takes, in one word; CLI11 appends what its checks say.
 std::string word_of(const CLI::Option* option) {
@@ -97,6 +112,30 @@ class HelpFormatter : public CLI::Formatter {
   std::map<const CLI::App*, std::string> examples_;
 };
 
+/// Of `text`, what an option with `bounds` refuses; empty when it takes it. CLI11 itself takes "-1" for a
+/// number without a sign.
+std::string refusal_of(const std::string& text, const WholeNumberBounds& bounds) {
+  const bool negative = text.starts_with('-');
+  const std::string digits = negative ? text.substr(1) : text;
+  char* end = nullptr;
+  errno = 0;
+  const std::uint64_t number = std::strtoull(digits.c_str(), &end, 0);
+  const bool too_long = errno == ERANGE;
+  if (digits.empty() || digits.front() < '0' || digits.front() > '9' || *end != '\0')
+    return fmt::format("found {}, expected a whole number", text);
+  if (!too_long && (!negative || number == 0) && number >= bounds.least && number <= bounds.most) return "";
+  const bool too_small = !too_long && (negative || number < bounds.least);
+  return bounds.most == bounds.type_most && (negative || too_small)
+             ? fmt::format("found {}, expected at least {}", text, bounds.least)
+             : fmt::format("found {}, expected {} to {}", text, bounds.least, bounds.most);
+}
+
+Option whole_number(CLI::Option* option, std::uint64_t most) {
+  auto bounds = std::make_shared<WholeNumberBounds>(WholeNumberBounds{0, most, most});
+  option->check(CLI::Validator([bounds](const std::string& text) { return refusal_of(text, *bounds); }, ""));
+  return Option(option, std::move(bounds));
+}
+
 std::string nearest_of(const std::string& wrong, const std::vector<std::string>& names) {
   const std::vector<std::string_view> views(names.begin(), names.end());
   const auto nearest = nearest_name(wrong, views);
@@ -146,6 +185,13 @@ std::string sentence_about(CLI::App& root, const CLI::ParseError& failure) {
   std::string text = failure.what();
   std::replace(text.begin(), text.end(), '\n', ' ');
   return fmt::format("{}: {}; `{} --help` shows what it takes", command, text, command);
+}
+
+/// Of a value that is there: none at all is a missing argument.
+bool is_about_a_value(const CLI::ParseError& failure) {
+  if (std::string_view(failure.what()).ends_with(kNoValue)) return false;
+  return dynamic_cast<const CLI::ValidationError*>(&failure) != nullptr ||
+         dynamic_cast<const CLI::ConversionError*>(&failure) != nullptr;
 }
 
 /// Of `examples`, the lines for the nested command that `line` begins with, continuations included.
@@ -198,12 +244,14 @@ Option& Option::excludes(const Option& other) {
 }
 
 Option& Option::range(int least, int most) {
-  option_->check(CLI::Range(least, most));
-  return *this;
+  WHARF_CHECK(least >= 0);
+  return range(static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(most));
 }
 
 Option& Option::range(std::uint64_t least, std::uint64_t most) {
-  option_->check(CLI::Range(least, most));
+  WHARF_CHECK(bounds_ != nullptr);
+  bounds_->least = least;
+  bounds_->most = most;
   return *this;
 }
 
@@ -213,23 +261,32 @@ Option& Option::range(double least, double most) {
 }
 
 Option& Option::positive() {
-  option_->check(CLI::PositiveNumber);
+  WHARF_CHECK(bounds_ != nullptr);
+  bounds_->least = 1;
   return *this;
 }
 
 Option& Option::not_negative() {
-  option_->check(CLI::NonNegativeNumber);
+  const auto refusal = [](const std::string& text) {
+    return text.starts_with('-') ? fmt::format("found {}, expected at least 0", text) : std::string();
+  };
+  option_->check(CLI::Validator(refusal, ""));
   return *this;
 }
 
 Option& Option::one_of(const std::vector<std::string>& values) {
-  option_->check(CLI::IsMember(values));
+  const auto refusal = [values](const std::string& text) {
+    if (std::find(values.begin(), values.end(), text) != values.end()) return std::string();
+    return fmt::format("found {}, expected one of {}{}", text, fmt::join(values, ", "),
+                       nearest_of(text, values));
+  };
+  option_->check(CLI::Validator(refusal, ""));
   return *this;
 }
 
 Option& Option::not_empty() {
   const auto refusal = [](const std::string& text) {
-    return text.empty() ? std::string("found no value, expected one") : std::string();
+    return std::string(text.empty() ? kNoValue : std::string_view());
   };
   option_->check(CLI::Validator(refusal, ""));
   return *this;
@@ -250,15 +307,15 @@ Option Options::add_option(const std::string& names, std::vector<std::string>& v
 }
 
 Option Options::add_option(const std::string& names, int& value, const std::string& text) {
-  return Option(app_->add_option(names, value, text));
+  return whole_number(app_->add_option(names, value, text), std::numeric_limits<int>::max());
 }
 
 Option Options::add_option(const std::string& names, std::uint32_t& value, const std::string& text) {
-  return Option(app_->add_option(names, value, text));
+  return whole_number(app_->add_option(names, value, text), std::numeric_limits<std::uint32_t>::max());
 }
 
 Option Options::add_option(const std::string& names, std::uint64_t& value, const std::string& text) {
-  return Option(app_->add_option(names, value, text));
+  return whole_number(app_->add_option(names, value, text), std::numeric_limits<std::uint64_t>::max());
 }
 
 Option Options::add_option(const std::string& names, double& value, const std::string& text) {
@@ -359,7 +416,8 @@ ParsedLine CommandLine::parse(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& failure) {
     const bool unknown_command = !command_names(innermost(root)).empty() && !root.remaining(true).empty();
     if (failure.get_exit_code() != 0 || unknown_command)
-      return {ParsedLine::Kind::kRefused, 0, sentence_about(root, failure)};
+      return {is_about_a_value(failure) ? ParsedLine::Kind::kWrong : ParsedLine::Kind::kRefused, 0,
+              sentence_about(root, failure)};
     std::ostringstream text;  // --help, --version
     root.exit(failure, text, text);
     return {ParsedLine::Kind::kText, 0, text.str()};

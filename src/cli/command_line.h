@@ -16,7 +16,8 @@ struct ParsedLine {
   enum class Kind : std::uint8_t {
     kCommand,  ///< Run the command of that index.
     kText,     ///< Show `text`: --help or --version.
-    kRefused,  ///< `text` is one sentence that tells what is wrong.
+    kRefused,  ///< `text` is one sentence that tells why the line is not understood.
+    kWrong,    ///< The same, of an option's value.
   };
   Kind kind = Kind::kRefused;
   std::size_t command = 0;  ///< In the order of add_command().

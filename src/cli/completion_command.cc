@@ -197,6 +197,7 @@ class CompletionCommand : public Command {
   std::string_view summary() const override { return "Print a shell completion script."; }
   std::string_view examples() const override {
     return "  source <(wharf completion bash)\n"
+           "  mkdir -p ~/.config/fish/completions\n"
            "  wharf completion fish > ~/.config/fish/completions/wharf.fish\n";
   }
   void declare(Options& app) override {

@@ -52,7 +52,10 @@ class ExplainCommand : public Command {
     options.waterfall_operation = operation_;
     auto report = sim::run_scenario(*scenario, options);
     if (!report) return report.error();
-    if (report->end == sim::RunOutcome::kInterrupted) return ExitCode::kInterrupted;
+    if (report->end == sim::RunOutcome::kInterrupted) {
+      console.error(fmt::format("interrupted; operation {} was not drawn", operation_));
+      return ExitCode::kInterrupted;
+    }
     if (report->end == sim::RunOutcome::kStalled) {
       return Error{ErrorKind::kStalled, fmt::format("the run stalled; {}", fmt::join(report->waiting, "; "))};
     }

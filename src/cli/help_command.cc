@@ -67,12 +67,13 @@ class HelpCommand : public Command {
       if (each.name() == word) return each;
       names.push_back(each.name());
     }
-    if (names.empty()) return input_error(fmt::format("{} has no commands, found {}", parent.name(), word));
+    if (names.empty())
+      return Error{ErrorKind::kUsage, fmt::format("{} has no commands, found {}", parent.name(), word)};
     const std::vector<std::string_view> views(names.begin(), names.end());
     const auto nearest = nearest_name(word, views);
-    return input_error(fmt::format("there is no command {}, expected one of {}{}", word,
-                                   fmt::join(names, ", "),
-                                   nearest ? fmt::format("; did you mean {}?", *nearest) : std::string()));
+    return Error{ErrorKind::kUsage,
+                 fmt::format("there is no command {}, expected one of {}{}", word, fmt::join(names, ", "),
+                             nearest ? fmt::format("; did you mean {}?", *nearest) : std::string())};
   }
 
   std::string_view examples_of(const std::string& name) const {

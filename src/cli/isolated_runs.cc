@@ -85,7 +85,9 @@ Result<void> IsolatedRuns::start(const sim::DrawnRun& run) {
   if (process == 0) {
     ::close(answer[0]);
     ::dup2(words_descriptor, STDERR_FILENO);
-    std::signal(SIGINT, SIG_DFL);
+    // A terminal sends these to the whole group: who started the run ends it. Its verdict would be a crash.
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGTERM, SIG_IGN);
     limit_processor_time(patience_);
     judge(run, answer[1]);
   }
@@ -112,9 +114,10 @@ void IsolatedRuns::judge(const sim::DrawnRun& run, int answer) const {
   ::_exit(verdict ? 0 : kMissing);
 }
 
-Result<IsolatedRuns::Ended> IsolatedRuns::next() {
+Result<std::optional<IsolatedRuns::Ended>> IsolatedRuns::next(const std::atomic<bool>& stop) {
   WHARF_CHECK(!empty());
   for (;;) {
+    if (stop.load()) return std::optional<Ended>();
     std::vector<pollfd> waits;
     for (const Running& each : running_) waits.push_back({each.answer, POLLIN, 0});
     ::poll(waits.data(), waits.size(), 1000);
@@ -122,9 +125,15 @@ Result<IsolatedRuns::Ended> IsolatedRuns::next() {
       Running& each = running_[at];
       if ((waits[at].revents & (POLLIN | POLLHUP)) != 0) {
         each.text += all_of(each.answer);  // A verdict is written at once, so this ends with the process.
-        return finish(at, false);
+        auto ended = finish(at, false);
+        if (!ended) return ended.error();
+        return std::optional<Ended>(*std::move(ended));
       }
-      if (Clock::now() - each.started > patience_ * kClockPerProcessor) return finish(at, true);
+      if (Clock::now() - each.started > patience_ * kClockPerProcessor) {
+        auto ended = finish(at, true);
+        if (!ended) return ended.error();
+        return std::optional<Ended>(*std::move(ended));
+      }
     }
   }
 }

@@ -3,10 +3,12 @@
 // the others go on.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +35,8 @@ class IsolatedRuns {
   bool empty() const { return running_.empty(); }
   /// Not while full().
   Result<void> start(const sim::DrawnRun& run);
-  /// Waits for one of those that were started; not while empty().
-  Result<Ended> next();
+  /// Waits for one of those that were started; not while empty(). None once `stop` is set.
+  Result<std::optional<Ended>> next(const std::atomic<bool>& stop);
 
  private:
   struct Running {

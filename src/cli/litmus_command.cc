@@ -17,6 +17,7 @@
 #include "cli/html_page.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "report/counted.h"
 #include "report/text_table.h"
 #include "sim/litmus/parser.h"
 #include "sim/litmus/verdict.h"
@@ -62,7 +63,8 @@ class LitmusCommand : public Command {
                  "A shortest trace of every outcome that is seen, not only of those that fail");
     app.add_flag("--every-step", every_step_,
                  "Take each message and memory access as a step of its own, without the reduction");
-    app.add_option("--states", options_.limits.states, "Stop a search after that many states")
+    app.add_option("--states", options_.limits.states,
+                   "Stop a search after that many states, 1 to 4294967296")
         .type_name("N")
         .range(std::uint64_t{1}, std::uint64_t{1} << 32U);
     app.add_flag("--release-before-acquire", rcsc_, "A release takes effect before a later acquire (RCsc)");
@@ -112,14 +114,17 @@ Result<std::string> find_program(const std::string& name) {
   if (std::filesystem::exists(name, status)) return name;
   const auto shipped = data_folders("litmus");
   std::vector<std::string> names;
-  if (shipped && name.find('/') == std::string::npos) {
-    for (const std::string& file : {name, fmt::format("{}{}", name, kEnding)}) {
+  // As pages name them, whether or not the source tree is here.
+  constexpr std::string_view kInTree = "tests/litmus/";
+  const std::string bare = name.starts_with(kInTree) ? name.substr(kInTree.size()) : name;
+  if (shipped && bare.find('/') == std::string::npos) {
+    for (const std::string& file : {bare, fmt::format("{}{}", bare, kEnding)}) {
       if (const auto found = shipped->find(file)) return found->string();
     }
     names = shipped->stems(kEnding);
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
-  const auto nearest = nearest_name(name, views);
+  const auto nearest = nearest_name(bare, views);
   return input_error(
       nearest
           ? fmt::format("{} does not exist; did you mean {}?", name, *nearest)
@@ -279,10 +284,10 @@ Result<ExitCode> LitmusCommand::explore_all(const Console& console, const std::v
                               file.program.description.empty() ? "" : ", ", file.program.description,
                               table.text(), traces));
   }
-  const std::string bound =
-      is_complete ? std::string("every order explored")
-                  : fmt::format("not every order explored: a search stopped at its bound of {} states",
-                                options_.limits.states);
+  const std::string bound = is_complete
+                                ? std::string("every order explored")
+                                : fmt::format("not every order explored: a search stopped at its bound of {}",
+                                              report::counted(options_.limits.states, "state", "states"));
   const std::string verdict = fmt::format("{} of {} programs behave as stated, {} states, {}",
                                           files.size() - failing, files.size(), states, bound);
   console.print(verdict + "\n");

@@ -18,35 +18,39 @@ std::string about(std::uint64_t bytes) {
                           : fmt::format("{:.1f}GiB", static_cast<double>(mebibytes) / 1024);
 }
 
-/// `what` names the run, `less` what would make it smaller.
-Result<void> require_room(std::uint64_t needed, std::string_view what, std::string_view less) {
-  const MemoryRoom room = memory_room();
-  if (needed / 2 <= room.bytes) return {};
-  return Error{
-      ErrorKind::kEnvironment,
-      fmt::format("{} needs about {} of memory, and {} leaves {}, expected {}, or --any-memory to try it all "
-                  "the same",
-                  what, about(needed), room.limit, about(room.bytes), less)};
+/// For an estimate that is right within a factor of two.
+Result<void> require_about(std::uint64_t needed, std::string_view what, std::string_view less) {
+  return require_room(needed / 2, needed, what,
+                      fmt::format("{}, or --any-memory to try it all the same", less));
 }
 
 }  // namespace
+
+Result<void> require_room(std::uint64_t least, std::uint64_t needed, std::string_view what,
+                          std::string_view less) {
+  const MemoryRoom room = memory_room();
+  if (least <= room.bytes) return {};
+  return Error{ErrorKind::kEnvironment,
+               fmt::format("{} needs about {} of memory, and {} leaves {}, expected {}", what, about(needed),
+                           room.limit, about(room.bytes), less)};
+}
 
 Result<void> check_memory(const sim::Scenario& scenario, const ScenarioOptions& options) {
   if (options.any_memory) return {};
   const auto needed = sim::estimate_memory(scenario.config);
   if (!needed) return needed.error();
-  return require_room(*needed, options.file,
-                      scenario.config.world.given
-                          ? "fewer hosts (topology.from, hosts.clients) or smaller regions (run.*)"
-                          : "smaller regions (run.*)");
+  return require_about(*needed, options.file,
+                       scenario.config.world.given
+                           ? "fewer hosts (topology.from, hosts.clients) or smaller regions (run.*)"
+                           : "smaller regions (run.*)");
 }
 
 Result<void> check_memory(const sim::FabricInputs& inputs, const sim::FabricRunConfig& config,
                           const ScenarioOptions& options) {
   if (options.any_memory) return {};
-  return require_room(sim::estimate_memory(inputs.topology.topology, inputs.flows, config),
-                      options.file.empty() ? inputs.flows.name : options.file,
-                      "fewer hosts (topology.from, traffic.ranks) or fewer flows (traffic.*)");
+  return require_about(sim::estimate_memory(inputs.topology.topology, inputs.flows, config),
+                       options.file.empty() ? inputs.flows.name : options.file,
+                       "fewer hosts (topology.from, traffic.ranks) or fewer flows (traffic.*)");
 }
 
 }  // namespace wharf::cli

@@ -2,11 +2,19 @@
 // Whether a run fits into the memory that there is.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
 #include "base/result.h"
 #include "cli/scenario_options.h"
 #include "sim/scenario/scenario.h"
 
 namespace wharf::cli {
+
+/// kEnvironment when there is room for less than `least` of the `needed` bytes. `what` names the run, `less`
+/// what would make it smaller.
+Result<void> require_room(std::uint64_t least, std::uint64_t needed, std::string_view what,
+                          std::string_view less);
 
 /// Refuses a run that clearly needs more memory than this process can have, before it takes any: as the
 /// estimate is right within a factor of two, more than twice of it. `--any-memory` lets it go on.

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -15,12 +17,15 @@ class Option;
 
 namespace wharf::cli {
 
+struct WholeNumberBounds;
+
 /// One option or argument of a command. A handle: copies name the same option, which lives as long as the
 /// command line. What the setters refuse is an error of the command line, told by the parser.
 class Option {
  public:
   Option() = default;
-  explicit Option(CLI::Option* option) : option_(option) {}
+  explicit Option(CLI::Option* option, std::shared_ptr<WholeNumberBounds> bounds = nullptr)
+      : option_(option), bounds_(std::move(bounds)) {}
 
   /// How --help calls what the option takes: "FILE", "N", "KEY=VALUE".
   Option& type_name(const std::string& name);
@@ -47,6 +52,7 @@ class Option {
 
  private:
   CLI::Option* option_ = nullptr;
+  std::shared_ptr<WholeNumberBounds> bounds_;  ///< Of an option that takes a whole number.
 };
 
 /// What --help says of one option or argument.

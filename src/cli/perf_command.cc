@@ -129,7 +129,9 @@ class PerfCommand : public Command {
 
   Result<ExitCode> run(const Console& console) override {
     if (perftest_.wanted()) return run_perftest(console);
-    if (host_.empty()) return Error{ErrorKind::kUsage, "wharf perf: host is required; `wharf perf --help`"};
+    if (host_.empty())
+      return Error{ErrorKind::kUsage,
+                   "wharf perf: HOST is required; `wharf perf --help` shows what it takes"};
     MeasurementConfig config;
     WHARF_TRY(live_.read_into(config));
     auto server = live::parse_place(host_, live::describe(config.protocol).port);
@@ -322,14 +324,18 @@ class PerfCommand : public Command {
       const Histogram& latency = loop.latency;
       const double rate = per_second(loop, loop.operations);
       const double bits = per_second(loop, loop.bytes) * 8;
-      table.add_row({row.measurement.program, row.size == 0 ? "" : std::to_string(row.size),
-                     std::to_string(loop.operations),
-                     fmt::format("{:.2f}", static_cast<double>(latency.min()) / 1e6),
-                     fmt::format("{:.2f}", microseconds_at(latency, 50)),
-                     fmt::format("{:.2f}", microseconds_at(latency, 99)),
-                     fmt::format("{:.2f}", microseconds_at(latency, 99.9)),
-                     fmt::format("{:.2f}", static_cast<double>(latency.max()) / 1e6),
-                     fmt::format("{:.0f}", rate), fmt::format("{:.3f}", bits / 1e9)});
+      const std::string bytes = row.size == 0 ? "" : std::to_string(row.size);
+      if (loop.operations == 0) {
+        table.add_row({row.measurement.program, bytes, "0", "-", "-", "-", "-", "-", "-", "-"});
+      } else {
+        table.add_row({row.measurement.program, bytes, std::to_string(loop.operations),
+                       fmt::format("{:.2f}", static_cast<double>(latency.min()) / 1e6),
+                       fmt::format("{:.2f}", microseconds_at(latency, 50)),
+                       fmt::format("{:.2f}", microseconds_at(latency, 99)),
+                       fmt::format("{:.2f}", microseconds_at(latency, 99.9)),
+                       fmt::format("{:.2f}", static_cast<double>(latency.max()) / 1e6),
+                       fmt::format("{:.0f}", rate), fmt::format("{:.3f}", bits / 1e9)});
+      }
       nlohmann::ordered_json entry{
           {"operation", row.measurement.program},
           {"bytes", row.size},
@@ -351,6 +357,10 @@ class PerfCommand : public Command {
            row.measurement.counters.unknown_sender + row.measurement.counters.undecodable}};
       for (const workload::NamedCount& count : row.measurement.counts)
         entry["counts"][std::string(count.name)] = count.value;
+      if (loop.operations == 0) {
+        for (auto& [key, value] : entry.items())
+          if (key.starts_with("latency_ns") || key.ends_with("per_second")) value = nullptr;
+      }
       list.push_back(std::move(entry));
     }
     console.print(nlohmann::ordered_json{{"server", live::format_place(config.server)},
@@ -424,6 +434,11 @@ class PerfCommand : public Command {
   static ExitCode exit_code(const Console& console, const std::vector<Row>& rows, bool interrupted) {
     bool holds = true;
     for (const Row& row : rows) {
+      if (row.measurement.loop.operations == 0 && !interrupted) {
+        holds = false;
+        console.error(
+            fmt::format("{}: no operation was measured, expected at least 1", row.measurement.program));
+      }
       if (row.measurement.loop.verdict.holds()) continue;
       holds = false;
       console.error(

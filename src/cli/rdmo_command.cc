@@ -11,6 +11,8 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/memory_check.h"
+#include "report/counted.h"
 #include "report/text_table.h"
 #include "wharf/schema_version.h"
 #ifdef WHARF_HAS_UCX
@@ -79,7 +81,7 @@ class RdmoCommand : public Command {
         .type_name("OPERATION")
         .required()
         .one_of({"append", "flush", "scatter"});
-    call_.add_option("text", text_, "What to append or scatter").type_name("TEXT");
+    text_option_ = call_.add_option("text", text_, "What to append or scatter").type_name("TEXT");
     call_.add_option("--to", to_, "Where the target listens; 127.0.0.1:18515 by default")
         .type_name("ADDRESS");
     call_.add_option("--form", form_, "published or extended; extended by default")
@@ -87,14 +89,19 @@ class RdmoCommand : public Command {
         .one_of({"published", "extended"});
     expected_option_ =
         call_.add_option("--expect", expected_, "append: only if the log has so many bytes").type_name("N");
-    call_.add_option("--at", at_, "scatter: offset in the target's memory, 8 by default").type_name("N");
+    at_option_ =
+        call_.add_option("--at", at_, "scatter: offset in the target's memory, 8 by default").type_name("N");
     call_.add_option("--transports", transports_, "UCX transports; tcp,self by default").type_name("LIST");
 
     bench_ = app.add_nested("bench", "Measure appends beside bare messages and the two-step, in one run");
     bench_.add_option("--size", size_, "Bytes of a record, 64B by default").type_name("SIZE");
-    bench_.add_option("--window", window_, "Messages in flight, 16 by default").type_name("N").range(1, 4096);
-    bench_.add_option("--batch", batch_, "Records of a batch, 16 by default").type_name("N").range(1, 4096);
-    bench_.add_option("--rounds", rounds_, "Rounds, of which medians are shown; 3 by default")
+    bench_.add_option("--window", window_, "Messages in flight, 1 to 4096; 16 by default")
+        .type_name("N")
+        .range(1, 4096);
+    bench_.add_option("--batch", batch_, "Records of a batch, 1 to 4096; 16 by default")
+        .type_name("N")
+        .range(1, 4096);
+    bench_.add_option("--rounds", rounds_, "Rounds, of which medians are shown, 1 to 1000; 3 by default")
         .type_name("N")
         .range(1, 1000);
     bench_.add_option("--duration", duration_, "Of each kind in each round, 500ms by default")
@@ -109,10 +116,12 @@ class RdmoCommand : public Command {
     bench_.add_option("--form", form_, "--workload: published or extended; extended by default")
         .type_name("NAME")
         .one_of({"published", "extended"});
-    bench_.add_option("--clients", clients_, "--workload: clients that write, 4 by default")
+    bench_.add_option("--clients", clients_, "--workload: clients that write, 1 to 256; 4 by default")
         .type_name("N")
         .range(1, 256);
-    bench_.add_option("--operations", operations_, "--workload: of each client, 10000 by default")
+    bench_
+        .add_option("--operations", operations_,
+                    "--workload: of each client, 1 to 100000000; 10000 by default")
         .type_name("N")
         .range(1, 100'000'000);
     bench_.add_option("--seed", seed_, "--workload: of the records, 1 by default").type_name("N");
@@ -234,6 +243,14 @@ class RdmoCommand : public Command {
     config.initiator.form = form_ == "published" ? rdmo::Form::kPublished : rdmo::Form::kExtended;
     if (expected_option_.given() && config.initiator.form == rdmo::Form::kPublished)
       return input_error("--expect: the published form has no condition, expected --form extended");
+    if (operation_ == "flush" && text_option_.given())
+      return input_error(fmt::format("text: flush takes none, found {}", text_));
+    if (operation_ != "flush" && !text_option_.given())
+      return Error{ErrorKind::kUsage, fmt::format("wharf rdmo call {}: TEXT is required", operation_)};
+    if (operation_ != "scatter" && at_option_.given())
+      return input_error(fmt::format("--at: {} has no offset, expected scatter", operation_));
+    if (operation_ != "append" && expected_option_.given())
+      return input_error(fmt::format("--expect: {} has no condition, expected append", operation_));
     if (operation_ == "scatter" && text_.size() > wire::kRdmoEntryDataMax)
       return input_error(
           fmt::format("text: found {} bytes, expected at most {}", text_.size(), wire::kRdmoEntryDataMax));
@@ -302,7 +319,12 @@ class RdmoCommand : public Command {
     config.clients = clients_;
     config.seed = seed_;
     config.transports = transports_;
+    WHARF_TRY(check_workload_memory(program));
     auto done = live::run_rdmo_workload(config, interrupt_requested());
+    if (!done && interrupt_requested()) {
+      console.error(fmt::format("interrupted; {} was not checked to its end", workload_));
+      return ExitCode::kInterrupted;
+    }
     if (!done) return done.error();
     const bool whole = done->verdict.holds();
     const double rate = done->seconds > 0 ? static_cast<double>(done->records) / done->seconds : 0;
@@ -320,13 +342,22 @@ class RdmoCommand : public Command {
                                 {"checks", done->verdict.checks},
                                 { "verdict",
                                   whole ? "" : verdict }},
-         fmt::format("{}: {} clients, {} records of {} B, {:.0f} per second\n"
+         fmt::format("{}: {}, {} records of {} B, {:.0f} per second\n"
                      "operations: median {:.1f} us, 99 % within {:.1f} us; {} flushes, {} found no room\n"
                      "{}\n",
-                     workload_, clients_, done->records, program.payload, rate, done->latency_ns_p50 / 1e3,
-                     done->latency_ns_p99 / 1e3, done->flushes, done->retries,
+                     workload_, report::counted(clients_, "client", "clients"), done->records,
+                     program.payload, rate, done->latency_ns_p50 / 1e3, done->latency_ns_p99 / 1e3,
+                     done->flushes, done->retries,
                      whole ? fmt::format("all whole: {} checks", done->verdict.checks) : verdict));
     return whole ? ExitCode::kDone : ExitCode::kJudgedFailed;
+  }
+
+  /// The target's memory, and its copy for the verdict.
+  Result<void> check_workload_memory(const workload::RdmoConfig& program) const {
+    const workload::Party party{0, clients_ + 1 + workload::readers_of(program)};
+    const std::uint64_t needed = 2 * workload::memory_needed(program, party);
+    return require_room(needed, needed, fmt::format("rdmo bench --workload {}", workload_),
+                        "fewer --operations or --clients, or a smaller --size");
   }
 
   Result<ExitCode> run_bench(const Console& console) {
@@ -346,6 +377,7 @@ class RdmoCommand : public Command {
     config.shared = !unshared_;
     auto rates = live::measure_rdmo(config, interrupt_requested());
     if (!rates) return rates.error();
+    const bool interrupted = interrupt_requested();
     report::TextTable table({{"appends"},
                              {"per second", report::Align::kRight},
                              {"to bare", report::Align::kRight},
@@ -355,21 +387,26 @@ class RdmoCommand : public Command {
     const double bare = rates->front().appends_per_second;
     for (const live::RdmoRate& rate : *rates) {
       const bool timed = rate.latency_ns_p50 > 0;
-      table.add_row({rate.what, fmt::format("{:.0f}", rate.appends_per_second),
-                     fmt::format("{:.2f}", bare > 0 ? rate.appends_per_second / bare : 0),
+      // An interrupt came before its turn.
+      const bool measured = rate.appends_per_second > 0;
+      table.add_row({rate.what, measured ? fmt::format("{:.0f}", rate.appends_per_second) : "-",
+                     measured && bare > 0 ? fmt::format("{:.2f}", rate.appends_per_second / bare) : "-",
                      timed ? fmt::format("{:.2f}", rate.latency_ns_p50 / 1e3) : ""});
       nlohmann::ordered_json entry{{"what", rate.what}, { "appends_per_second", rate.appends_per_second }};
+      if (!measured) entry["appends_per_second"] = nullptr;
       if (timed) entry["latency_ns_p50"] = rate.latency_ns_p50;
       list.push_back(entry);
     }
     show(console,
          nlohmann::ordered_json{{"bytes", config.bytes},
                                 {"transports", transports_},
+                                {"interrupted", interrupted},
                                 { "results",
                                   list }},
-         fmt::format("{} B records, client to worker over {}, worker to target {}\n{}", config.bytes,
-                     transports_, unshared_ ? "by UCX" : "in shared memory", table.text()));
-    return ExitCode::kDone;
+         fmt::format("{} B records, client to worker over {}, worker to target {}\n{}{}", config.bytes,
+                     transports_, unshared_ ? "by UCX" : "in shared memory", table.text(),
+                     interrupted ? "interrupted: partial results\n" : ""));
+    return interrupted ? ExitCode::kInterrupted : ExitCode::kDone;
   }
 #endif
 
@@ -377,6 +414,8 @@ class RdmoCommand : public Command {
   Options target_;
   Options call_;
   Options bench_;
+  Option text_option_;
+  Option at_option_;
   Option expected_option_;
   Option workload_option_;
   std::string listen_;

@@ -41,9 +41,11 @@ void ScenarioOptions::declare_memory(Options& app) {
 }
 
 Result<void> ScenarioOptions::read() {
+  if (file.empty()) return input_error("scenario: found no name, expected a scenario file or a shipped one");
   const auto shipped = data_folders("scenarios");
   auto found = sim::find_scenario(file, shipped ? *shipped : SearchFolders());
-  if (!found) return found.error();
+  // Where the shipped ones cannot be found, a name that is missing says nothing about itself.
+  if (!found) return shipped ? found.error() : shipped.error();
   file = *std::move(found);
   auto text = sim::read_scenario(file);
   if (!text) return text.error();

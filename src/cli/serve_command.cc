@@ -16,6 +16,7 @@
 #include "live/udp/place.h"
 #include "live/udp/server.h"
 #include "live/udp/session.h"
+#include "report/counted.h"
 #include "wharf/schema_version.h"
 
 namespace wharf::cli {
@@ -107,7 +108,8 @@ class ServeCommand : public Command {
     observer.remark = [&console](std::string_view text) { console.remark(text); };
     auto summary = live::serve(config, observer, interrupt_requested());
     if (!summary) return summary.error();
-    console.remark(fmt::format("{} clients served, {} datagrams received, {} sent", summary->clients,
+    console.remark(fmt::format("{} served, {} datagrams received, {} sent",
+                               report::counted(summary->clients, "client", "clients"),
                                summary->counters.datagrams_received, summary->counters.datagrams_sent));
     const std::string drops = live::describe_drops(summary->counters);
     if (!drops.empty()) console.remark(drops);

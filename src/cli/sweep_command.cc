@@ -46,8 +46,14 @@ Result<Axis> parse_axis(const std::string& text) {
   std::string_view rest = std::string_view(text).substr(equals + 1);
   while (!rest.empty()) {
     const auto comma = rest.find(',');
-    axis.values.emplace_back(rest.substr(0, comma));
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    std::string value(rest.substr(0, comma));
+    if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
+      return input_error(fmt::format("--vary {}: found {} twice, expected each value once", axis.key, value));
+    axis.values.push_back(std::move(value));
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+    if (rest.empty())
+      return input_error(fmt::format("--vary {}: ends in a comma, expected a value behind it", text));
   }
   return axis;
 }
@@ -108,6 +114,9 @@ class SweepCommand : public Command {
     std::set<int> finished;
     if (!out_.empty()) {
       std::error_code status;
+      if (fs::exists(out_, status) && !fs::is_directory(out_, status))
+        return input_error(
+            fmt::format("--out {}: that is a file, expected a directory for the results", out_));
       fs::create_directories(out_, status);
       if (status) return Error{ErrorKind::kEnvironment, fmt::format("--out {}: {}", out_, status.message())};
       std::vector<std::string> keys;

@@ -33,8 +33,10 @@ Result<StagedPage> StagedPage::create(std::string_view option, const fs::path& f
 }
 
 Result<void> StagedPage::prepare(std::string_view option) {
-  const fs::path folder = file_.has_parent_path() ? file_.parent_path() : fs::path(".");
   std::error_code status;
+  const fs::path beside = place_.through ? fs::temp_directory_path(status) : place_.file.parent_path();
+  const fs::path folder = beside.empty() ? fs::path(".") : beside;
+  status.clear();
   fs::path at;
   for (const fs::path& step : folder) {
     at /= step;
@@ -55,6 +57,7 @@ Result<void> StagedPage::prepare(std::string_view option) {
 
 StagedPage::StagedPage(StagedPage&& other) noexcept
     : file_(std::move(other.file_)),
+      place_(std::move(other.place_)),
       staging_(std::exchange(other.staging_, {})),
       made_(std::exchange(other.made_, {})) {}
 
@@ -70,16 +73,11 @@ void StagedPage::clean() noexcept {
 
 Result<void> StagedPage::commit(std::string_view text) {
   const fs::path whole = staging_ / "page";
-  std::error_code status;
   if (!write_text_file(whole, text)) {
     return Error{ErrorKind::kEnvironment,
                  fmt::format("{}: cannot be written: no room for {} bytes", file_.string(), text.size())};
   }
-  fs::rename(whole, file_, status);
-  if (status) {
-    return Error{ErrorKind::kEnvironment,
-                 fmt::format("{}: cannot be written: {}", file_.string(), status.message())};
-  }
+  WHARF_TRY(put_in_place(whole, place_));
   made_.clear();
   clean();
   return {};

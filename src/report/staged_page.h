@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/written_place.h"
 
 namespace wharf::report {
 
@@ -24,15 +25,16 @@ class StagedPage {
   const std::filesystem::path& file() const { return file_; }
   /// A folder for what the page is made of; gone at the end.
   const std::filesystem::path& workshop() const { return staging_; }
-  /// Puts the file into its place, over an older one.
+  /// Puts the file into its place, over an older one; a link stays, and a device or pipe is written to.
   Result<void> commit(std::string_view text);
 
  private:
-  explicit StagedPage(std::filesystem::path file) : file_(std::move(file)) {}
+  explicit StagedPage(std::filesystem::path file) : file_(std::move(file)), place_(written_place(file_)) {}
   Result<void> prepare(std::string_view option);
   void clean() noexcept;
 
   std::filesystem::path file_;
+  WrittenPlace place_;
   std::filesystem::path staging_;            ///< Empty once committed.
   std::vector<std::filesystem::path> made_;  ///< Folders that were not there, the outermost first.
 };

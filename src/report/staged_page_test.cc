@@ -2,10 +2,12 @@
 #include "report/staged_page.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace wharf::report {
 namespace {
@@ -66,6 +68,22 @@ TEST_F(StagedPageTest, RefusesAFolder) {
     EXPECT_EQ(page.error().kind, ErrorKind::kInput);
   }
   EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(StagedPageTest, APipeBehindALinkIsWrittenThroughAndBothStay) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink("pipe", folder_ / "link");
+  auto page = StagedPage::create("--html", folder_ / "link");
+  ASSERT_TRUE(page.ok());
+  EXPECT_EQ(entries(), 2U) << "a folder beside a device may be no place for a page's parts";
+  std::string got;
+  std::thread reader([&] { got = text_of(pipe); });
+  EXPECT_TRUE(page->commit("text").ok());
+  reader.join();
+  EXPECT_EQ(got, "text");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
 }
 
 TEST_F(StagedPageTest, SaysInOneSentenceWhatCannotBeWrittenAndLeavesNothing) {

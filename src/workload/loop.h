@@ -32,8 +32,8 @@ struct LoopConfig {
   std::uint64_t operations =
       1000;  ///< Measured operations, all workers together. 0: until `duration` is over.
   std::uint64_t warmup_operations = 0;  ///< Run first; they count in no result but the program's own checks.
-  TimePs duration = kTimeZero;          ///< No operation starts later than this. Zero: no limit.
-  std::uint32_t concurrency = 1;        ///< Workers: coroutines that share one remote.
+  TimePs duration = kTimeZero;    ///< No operation starts later than this after the warm-up. Zero: no limit.
+  std::uint32_t concurrency = 1;  ///< Workers: coroutines that share one remote.
   Pacing pacing = Pacing::kClosed;
   TimePs think_time = kTimeZero;                ///< Closed loop: idle time between a worker's operations.
   std::uint64_t arrivals_per_second = 100'000;  ///< Open loop: mean arrival rate, all workers together.
@@ -45,7 +45,8 @@ void bind_keys(LoopConfig& config, Keys& keys) {
   keys.integer("operations", config.operations,
                "measured operations, all workers together; 0: until `duration`");
   keys.integer("warmup_operations", config.warmup_operations, "operations before the measured ones");
-  keys.time("duration", config.duration, "no operation starts later than this; 0ns: no limit");
+  keys.time("duration", config.duration,
+            "no operation starts later than this after the warm-up; 0ns: no limit");
   keys.integer("concurrency", config.concurrency, "workers (coroutines) that share one remote", 1, 65536);
   keys.choice("pacing", config.pacing, std::span<const Choice<Pacing>>(kPacingChoices),
               "closed loop, or open loop with Poisson arrivals that queue for a worker");
@@ -104,10 +105,7 @@ class Loop {
   /// or waits for the next one to come. The queue needs no memory, because an arrival time is drawn when a
   /// worker asks for it.
   bool take(TimePs now, Ticket& ticket) {
-    if (taken_ == 0) {
-      origin_ = now;
-      next_arrival_ = now;
-    }
+    if (taken_ == 0) next_arrival_ = now;
     const std::uint64_t number = taken_;
     if (config_.operations != 0 && number >= config_.operations + config_.warmup_operations) return false;
     if (config_.pacing == Pacing::kOpen) {
@@ -117,12 +115,15 @@ class Loop {
     } else {
       ticket.arrived = number < config_.concurrency ? now : now + config_.think_time;
     }
-    if (config_.duration != kTimeZero && ticket.arrived - origin_ >= config_.duration) return false;
+    // The time is that of the measured operations: a warm-up may take longer than all of it.
+    ticket.measured = number >= config_.warmup_operations;
+    if (number == config_.warmup_operations) origin_ = number == 0 ? now : ticket.arrived;
+    if (config_.duration != kTimeZero && ticket.measured && ticket.arrived - origin_ >= config_.duration)
+      return false;
     drawn_ = false;
     ++taken_;
     ticket.number = number;
     ticket.wait = max(ticket.arrived - now, kTimeZero);
-    ticket.measured = number >= config_.warmup_operations;
     return true;
   }
 
@@ -163,7 +164,7 @@ class Loop {
   RandomStream arrivals_;
   LoopResult& result_;
   TimePs mean_interval_;
-  TimePs origin_;        ///< Of the duration: when the first operation was asked for.
+  TimePs origin_;        ///< Of the duration: when the first measured operation came.
   TimePs next_arrival_;  ///< Open loop: the arrival that the next take() hands out, once drawn_.
   bool drawn_ = false;
   std::uint64_t taken_ = 0;

@@ -242,6 +242,19 @@ TEST(ClosedLoop, ThinkTimeAndDurationLimitTheRate) {
   EXPECT_LT(run.ended, microseconds(1000) + microseconds(1));
 }
 
+TEST(ClosedLoop, TheDurationBeginsAfterTheWarmUp) {
+  BulkReadConfig config;
+  config.region_bytes = 4096;
+  config.loop.operations = 0;
+  config.loop.warmup_operations = 300;
+  config.loop.duration = microseconds(1000);
+  config.loop.think_time = nanoseconds(9'450);
+  const FakeRun run = fake_run(config);
+  const LoopResult& result = run.result<BulkReadResult>().loop;
+  EXPECT_EQ(result.warmup_operations, 300U);
+  EXPECT_NEAR(static_cast<double>(result.operations), 100, 5);
+}
+
 TEST(ClosedLoop, WarmUpIsNotMeasured) {
   BulkReadConfig config;
   config.region_bytes = 4096;

@@ -160,6 +160,56 @@ TEST(Cli, UsageErrorsAreExitCodeTwo) {
                  "wharf study run: unknown option --otu; did you mean --out?");
 }
 
+// No number wraps around, and none is refused with numbers that nobody can read.
+TEST(Cli, NumbersAreWholeAndInTheirRange) {
+  expect_refusal({"dissect", "x.pcap", "--frame", "0"}, 3, "--frame: found 0, expected at least 1");
+  expect_refusal({"compare", "a", "b", "--limit", "0"}, 3, "--limit: found 0, expected at least 1");
+  expect_refusal({"perf", "127.0.0.1", "--iterations", "0"}, 3, "--iterations: found 0, expected at least 1");
+  expect_refusal({"perf", "127.0.0.1", "--tag", "-1"}, 3, "--tag: found -1, expected at least 0");
+  expect_refusal({"chaos", "--seed", "-1"}, 3, "--seed: found -1, expected at least 0");
+  expect_refusal({"chaos", "--show", "-1"}, 3, "--show: found -1, expected at least 0");
+  expect_refusal({"chaos", "--jobs", "0"}, 3, "--jobs: found 0, expected 1 to 256");
+  expect_refusal({"chaos", "--jobs", "two"}, 3, "--jobs: found two, expected a whole number");
+  expect_refusal({"chaos", "--seed", "18446744073709551616"}, 3, "expected 0 to 18446744073709551615");
+  expect_refusal({"explain", kFetch, "--operation", "-1"}, 3, "--operation: found -1, expected at least 0");
+  expect_refusal({"import", "x", "--out", "y", "--skip", "-1"}, 3, "--skip: found -1, expected at least 0");
+  expect_refusal({"rdmo", "target", "--id", "-1"}, 3, "--id: found -1, expected at least 0");
+  expect_refusal({"rdmo", "call", "append", "x", "--expect", "-1"}, 3, "--expect: found -1");
+}
+
+TEST(Cli, WhatAFileNamesOrLacksIsSaid) {
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "trace.toml") << "[run]\nworkload = \"replay\"\ntrace = \"sort-number\"\n";
+  expect_refusal({"run", scratch / "trace.toml"}, 3,
+                 (scratch / "trace.toml") + ": run.trace is \"sort-number\", expected a trace file");
+  expect_refusal({"run", scratch / "trace.toml"}, 3, "did you mean \"sort-numbers\"?");
+  std::ofstream(scratch / "hosts.toml") << "[topology]\nfrom = \"star:4\"\n[run]\nworkload = \"verb_loop\"\n";
+  expect_refusal({"run", scratch / "hosts.toml"}, 3, "or [hosts] that run the program");
+  std::ofstream(scratch / "empty.toml") << "";
+  expect_refusal({"run", kFetch, "--profile", scratch / "empty.toml"}, 3,
+                 "is empty, expected a TOML file with");
+  const Outcome litmus =
+      run({"bash", "-c",
+           "cd / && " + std::string(WHARF_PROGRAM) + " litmus tests/litmus/l02-acquire-flag.litmus"});
+  EXPECT_EQ(litmus.exit_code, 0) << litmus.err;
+}
+
+// A wrong value is wrong input whoever notices it; a name that commands do not have is not understood.
+TEST(Cli, WrongValuesHaveOneExitCode) {
+  expect_refusal({"completion", "bahs"}, 3,
+                 "found bahs, expected one of bash, zsh, fish; did you mean bash?");
+  expect_refusal({"rdmo", "bench", "--workload", "lgo"}, 3, "did you mean log?");
+  expect_refusal({"help", "rnu"}, 2, "did you mean run?");
+  const ScratchDirectory scratch;
+  std::ofstream(scratch / "file") << "mine";
+  expect_refusal({"sweep", kFetch, "--vary", "run.seed=1,2", "--out", scratch / "file"}, 3,
+                 "that is a file, expected a directory");
+  expect_refusal({"chaos", "--seeds", "1", "--out", scratch / "file"}, 3, "that is a file, expected a");
+  expect_refusal({"sweep", kFetch, "--vary", "run.seed=1,"}, 3, "ends in a comma, expected a value");
+  expect_refusal({"sweep", kFetch, "--vary", "run.seed=1,1"}, 3, "found 1 twice, expected each value once");
+  expect_refusal({"explain", ""}, 3, "found no name, expected a scenario file");
+}
+
 TEST(Cli, WrongInputIsExitCodeThree) {
   expect_refusal({"run", "scenarios/fetch-64-byte.toml"}, 3, "did you mean scenarios/fetch-64-bytes.toml?");
   expect_refusal({"run", kFetch, "--set", "run.paylod=64B"}, 3, "--set: unknown key run.paylod");
@@ -510,6 +560,9 @@ TEST(Cli, TheShippedDataIsFoundOrMissedAloud) {
   EXPECT_EQ(missing.out, "");
   EXPECT_NE(missing.err.find("WHARF_DATA is /nope, which has no folder scenarios"), std::string::npos)
       << missing.err;
+  const Outcome run_missing = there("WHARF_DATA=/nope " + std::string(WHARF_PROGRAM) + " run incast");
+  EXPECT_EQ(run_missing.exit_code, 4);
+  EXPECT_EQ(run_missing.err, missing.err);
   expect_refusal({"run", kFetch, "--profile", "../profiles/fastswop"}, 3, "there is no profile");
   // A path is a profile as well as a name, and beside the scenario that names it.
   std::ofstream(scratch / "near.toml") << "extends = \"connectx7-class\"\n[link]\ndelay = \"7us\"\n";
@@ -610,7 +663,7 @@ TEST(Cli, HelpAndVersionAreCommandsToo) {
   EXPECT_EQ(wharf({"help", "study", "run"}).out, wharf({"study", "run", "--help"}).out);
   EXPECT_EQ(wharf({"version"}).out, wharf({"--version"}).out);
   EXPECT_EQ(wharf({"help", "run", "--manual"}).out.find(".TH \"WHARF\\-RUN\" 1"), 0U);
-  expect_refusal({"help", "rnu"}, 3, "did you mean run?");
+  expect_refusal({"help", "rnu"}, 2, "did you mean run?");
 }
 
 // One sentence that blames the option which was given, and names what was meant.

@@ -63,6 +63,8 @@ class Running {
   }
 
   void signal(int number) { ::kill(process_, number); }
+  /// To all processes of its group, as a terminal does; for a command that begins with setsid.
+  void signal_group(int number) { ::kill(-process_, number); }
 
   /// The first line of standard output; waits for it.
   std::string first_line() {

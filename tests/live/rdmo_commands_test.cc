@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -134,6 +137,19 @@ TEST_F(RdmoCalls, EndWhenTheyAreInterrupted) {
   EXPECT_EQ(call_.wait().exit_code, 130);
 }
 
+TEST(RdmoRefusals, ACallTakesWhatItsOperationHas) {
+  const std::vector<std::tuple<std::vector<std::string>, int, std::string>> refused{
+      {{"call", "flush", "x"}, 3, "text: flush takes none, found x"},
+      {{"call", "append", "x", "--at", "9"}, 3, "--at: append has no offset, expected scatter"},
+      {{"call", "scatter", "x", "--expect", "9"}, 3, "--expect: scatter has no condition, expected append"},
+      {{"call", "append"}, 2, "wharf rdmo call append: TEXT is required"}};
+  for (const auto& [command, code, text] : refused) {
+    const Outcome outcome = cli_test::run(rdmo(command));
+    EXPECT_EQ(outcome.exit_code, code) << outcome.err;
+    EXPECT_THAT(outcome.err, testing::HasSubstr(text));
+  }
+}
+
 TEST(RdmoRefusals, AreOneSentence) {
   const Outcome nobody = cli_test::run(rdmo({"call", "flush", "--to", "127.0.0.1:1"}));
   EXPECT_EQ(nobody.exit_code, 4);
@@ -141,6 +157,39 @@ TEST(RdmoRefusals, AreOneSentence) {
   EXPECT_EQ(cli_test::run(rdmo({"worker", "--listen", "nowhere"})).exit_code, 3);
   EXPECT_EQ(cli_test::run(rdmo({"worker", "--transports", "carrier_pigeon"})).exit_code, 4);
   EXPECT_EQ(cli_test::run(rdmo({"bench", "--size", "1GiB"})).exit_code, 3);
+}
+
+// Nothing has so much memory; a little too much of it ends a machine.
+TEST(RdmoBench, AWorkloadThatDoesNotFitIsRefusedAtOnce) {
+  const Outcome outcome = cli_test::run(rdmo(
+      {"bench", "--workload", "log", "--operations", "100000000", "--clients", "256", "--size", "64KiB"}));
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_THAT(outcome.err, testing::HasSubstr("rdmo bench --workload log needs about"));
+  EXPECT_THAT(outcome.err,
+              testing::HasSubstr("expected fewer --operations or --clients, or a smaller --size"));
+}
+
+TEST(RdmoBench, AnInterruptLeavesPartialResultsSoon) {
+  std::vector<std::string> command = rdmo({"bench", "--duration", "3600s"});
+  command.insert(command.begin(), "setsid");
+  Running running(command);
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  running.signal_group(SIGINT);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_THAT(outcome.out, testing::EndsWith("interrupted: partial results\n"));
+}
+
+TEST(RdmoBench, AnInterruptedWorkloadSaysSo) {
+  std::vector<std::string> command =
+      rdmo({"bench", "--workload", "queue", "--operations", "100000000", "--clients", "1"});
+  command.insert(command.begin(), "setsid");
+  Running running(command);
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  running.signal_group(SIGINT);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_THAT(outcome.err, testing::HasSubstr("interrupted; queue was not checked to its end"));
 }
 
 TEST(RdmoBench, ChecksWhatItMeasures) {

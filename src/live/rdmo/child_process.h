@@ -27,6 +27,9 @@ class Child {
     if (process < 0) return Error{ErrorKind::kEnvironment, "no process"};
     if (process == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      // A terminal sends these to the whole group: this program ends its children when it has finished.
+      ::signal(SIGINT, SIG_IGN);
+      ::signal(SIGTERM, SIG_IGN);
       ::close(ends[0]);
       run(ends[1]);
       ::_exit(0);

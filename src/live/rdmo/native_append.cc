@@ -87,10 +87,10 @@ void NativeAppends::flush() {
   wait(chain);
 }
 
-std::uint64_t NativeAppends::blocking(TimePs end, const LiveClock& clock) {
+std::uint64_t NativeAppends::blocking(const MeasuredTurn& turn) {
   std::uint64_t appends = 0;
   Chain chain;
-  for (; clock.now() < end; ++appends) {
+  for (; turn.goes_on(); ++appends) {
     add(chain, record_.size());
     wait(chain);
     put(chain, chain.place);
@@ -100,12 +100,12 @@ std::uint64_t NativeAppends::blocking(TimePs end, const LiveClock& clock) {
   return appends;
 }
 
-std::uint64_t NativeAppends::chains(TimePs end, const LiveClock& clock, std::uint32_t count) {
+std::uint64_t NativeAppends::chains(const MeasuredTurn& turn, std::uint32_t count) {
   std::vector<Chain> all(count);
   std::uint64_t appends = 0;
   std::uint32_t empty = 0;
   for (Chain& chain : all) add(chain, record_.size());
-  while (clock.now() < end) {
+  while (turn.goes_on()) {
     bool worked = port_->progress();
     for (Chain& chain : all) {
       if (chain.busy) continue;
@@ -128,11 +128,11 @@ std::uint64_t NativeAppends::chains(TimePs end, const LiveClock& clock, std::uin
   return appends;
 }
 
-std::uint64_t NativeAppends::reserved(TimePs end, const LiveClock& clock, std::uint32_t records) {
+std::uint64_t NativeAppends::reserved(const MeasuredTurn& turn, std::uint32_t records) {
   std::vector<Chain> puts(records);
   std::uint64_t appends = 0;
   Chain chain;
-  for (; clock.now() < end; appends += records) {
+  for (; turn.goes_on(); appends += records) {
     add(chain, records * record_.size());
     wait(chain);
     for (std::uint32_t i = 0; i < records; ++i) put(puts[i], chain.place + i * record_.size());

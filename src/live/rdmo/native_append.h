@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "live/rdmo/measured_turn.h"
 #include "live/rdmo/ucx_port.h"
-#include "live/reactor/live_clock.h"
 
 namespace wharf::live {
 
@@ -27,11 +27,11 @@ class NativeAppends : private MessageTaker {
   ~NativeAppends() override;
 
   /// Each append to its end, flushed, before the next. All three give the appends done by `end`.
-  std::uint64_t blocking(TimePs end, const LiveClock& clock);
+  std::uint64_t blocking(const MeasuredTurn& turn);
   /// So many chains of step after step; one flush at the end.
-  std::uint64_t chains(TimePs end, const LiveClock& clock, std::uint32_t count);
+  std::uint64_t chains(const MeasuredTurn& turn, std::uint32_t count);
   /// One fetch-and-add for `records` places, then their puts.
-  std::uint64_t reserved(TimePs end, const LiveClock& clock, std::uint32_t records);
+  std::uint64_t reserved(const MeasuredTurn& turn, std::uint32_t records);
 
  private:
   struct Chain {

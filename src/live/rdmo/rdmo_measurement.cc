@@ -87,10 +87,10 @@ class BareMessages : public MessageTaker {
     return made;
   }
   /// Sends until `end`; then waits until the last one was taken.
-  std::uint64_t rate(TimePs end, const LiveClock& clock, std::uint32_t window) {
+  std::uint64_t rate(const MeasuredTurn& turn, std::uint32_t window) {
     std::uint64_t sent = 0;
     std::uint32_t open = 0;
-    while (clock.now() < end) {
+    while (turn.goes_on()) {
       for (; open < window; ++open, ++sent) send(0);
       port_->progress();
       open -= drain();
@@ -174,12 +174,12 @@ class WorkerAppends {
   }
 
   /// Appends until `end`, then flushes and checks.
-  Result<std::uint64_t> rate(TimePs end, const LiveClock& clock) {
+  Result<std::uint64_t> rate(const MeasuredTurn& turn) {
     std::uint64_t total = 0;
-    while (clock.now() < end) {
+    while (turn.goes_on()) {
       std::uint64_t posted = 0;
       const std::uint64_t most = (kLogBytes - 64) / bytes_;
-      while (posted < most && clock.now() < end) {
+      while (posted < most && turn.goes_on()) {
         if (post(posted)) {
           ++posted;
           continue;
@@ -333,7 +333,7 @@ Result<std::vector<RdmoRate>> measure_rdmo(const RdmoMeasurementConfig& config,
   using Count = Result<std::uint64_t>;
   struct Kind {
     std::string what;
-    std::function<Count(TimePs)> rate;
+    std::function<Count(const MeasuredTurn&)> rate;
     std::function<Result<void>()> one;
     bool helped = false;
     std::vector<double> rates;
@@ -341,7 +341,7 @@ Result<std::vector<RdmoRate>> measure_rdmo(const RdmoMeasurementConfig& config,
   };
   std::vector<Kind> kinds;
   kinds.push_back({"bare active messages",
-                   [&](TimePs end) { return Count((*bare)->rate(end, clock, config.window)); },
+                   [&](const MeasuredTurn& turn) { return Count((*bare)->rate(turn, config.window)); },
                    [&]() -> Result<void> {
                      (*bare)->round_trip();
                      return {};
@@ -350,53 +350,54 @@ Result<std::vector<RdmoRate>> measure_rdmo(const RdmoMeasurementConfig& config,
                    {},
                    {}});
   kinds.push_back({"published append",
-                   [&](TimePs end) { return (*published)->rate(end, clock); },
+                   [&](const MeasuredTurn& turn) { return (*published)->rate(turn); },
                    [&] { return (*published)->one(); },
                    false,
                    {},
                    {}});
   kinds.push_back({"extended append",
-                   [&](TimePs end) { return (*single)->rate(end, clock); },
+                   [&](const MeasuredTurn& turn) { return (*single)->rate(turn); },
                    [&] { return (*single)->one(); },
                    false,
                    {},
                    {}});
   kinds.push_back({fmt::format("extended append, batches of {}", config.batch),
-                   [&](TimePs end) { return (*batched)->rate(end, clock); },
+                   [&](const MeasuredTurn& turn) { return (*batched)->rate(turn); },
                    {},
                    false,
                    {},
                    {}});
   kinds.push_back({"two-step, one at a time (N1)",
-                   [&](TimePs end) { return Count(native->blocking(end, clock)); },
+                   [&](const MeasuredTurn& turn) { return Count(native->blocking(turn)); },
                    {},
                    true,
                    {},
                    {}});
   kinds.push_back({fmt::format("two-step, {} chains (N2)", config.window),
-                   [&](TimePs end) { return Count(native->chains(end, clock, config.window)); },
+                   [&](const MeasuredTurn& turn) { return Count(native->chains(turn, config.window)); },
                    {},
                    true,
                    {},
                    {}});
   kinds.push_back({fmt::format("two-step, one step for {} puts (N3)", config.batch),
-                   [&](TimePs end) { return Count(native->reserved(end, clock, config.batch)); },
+                   [&](const MeasuredTurn& turn) { return Count(native->reserved(turn, config.batch)); },
                    {},
                    true,
                    {},
                    {}});
   for (std::uint32_t round = 0; round < config.rounds && !stop.load(); ++round) {
     for (Kind& kind : kinds) {
+      if (stop.load()) break;
       std::optional<TargetThread> helper;
       if (kind.helped || !config.shared) helper.emplace(**target);
       const TimePs begin = clock.now();
-      auto count = kind.rate(begin + config.turn);
+      auto count = kind.rate({clock, begin + config.turn, stop});
       if (!count) return count.error();
       kind.rates.push_back(static_cast<double>(*count) * 1e12 /
                            static_cast<double>((clock.now() - begin).ps));
       if (!kind.one) continue;
-      const TimePs last = clock.now() + config.turn;
-      for (TimePs at = clock.now(); at < last; at = clock.now()) {
+      const MeasuredTurn single_turn{clock, clock.now() + config.turn, stop};
+      for (TimePs at = clock.now(); single_turn.goes_on(); at = clock.now()) {
         WHARF_TRY(kind.one());
         kind.latencies.push_back(as_nanoseconds(clock.now() - at));
       }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/udp/metrics_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
 
+#include "base/written_place.h"
 #include "wire/drop_reason.h"
 
 namespace wharf::live {
@@ -73,10 +76,34 @@ std::string prometheus_text(const ServerState& state) {
   return text.take();
 }
 
+Result<void> MetricsFile::write_through(std::string_view text) const {
+  const auto failed = [this]() -> Result<void> {
+    return Error{ErrorKind::kEnvironment,
+                 fmt::format("--metrics {}: cannot be written: {}", path_.string(), std::strerror(errno))};
+  };
+  const int to = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (to < 0) return errno == ENXIO ? Result<void>() : failed();  // A pipe that nobody reads now.
+  Result<void> done;
+  while (done && !text.empty()) {
+    const ssize_t count = ::write(to, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EAGAIN || errno == EPIPE)) break;  // Its reader is slow or left.
+    if (count < 0) {
+      done = failed();
+    } else {
+      text.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+  ::close(to);
+  return done;
+}
+
 Result<void> MetricsFile::write(TimePs now, const ServerState& state) {
   next_ = now + kInterval;
-  std::filesystem::path fresh = path_;
-  fresh += ".new";
+  const std::string text = prometheus_text(state);
+  const WrittenPlace place = written_place(path_);
+  if (place.through) return write_through(text);
+  const std::filesystem::path fresh = place.beside(".new");
   const auto failed = [&](std::string_view what) -> Result<void> {
     const int reason = errno;
     std::remove(fresh.c_str());
@@ -85,10 +112,9 @@ Result<void> MetricsFile::write(TimePs now, const ServerState& state) {
   };
   std::FILE* file = std::fopen(fresh.c_str(), "w");
   if (file == nullptr) return failed("cannot be written");
-  const std::string text = prometheus_text(state);
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (std::fclose(file) != 0 || !written) return failed("cannot be written");
-  if (std::rename(fresh.c_str(), path_.c_str()) != 0) return failed("cannot be replaced");
+  if (std::rename(fresh.c_str(), place.file.c_str()) != 0) return failed("cannot be replaced");
   return {};
 }
 

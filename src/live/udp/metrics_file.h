@@ -44,9 +44,13 @@ class MetricsFile {
   bool due(TimePs now) const { return !path_.empty() && now >= next_; }
   /// Writes a new file in place of the old: who reads finds one of them whole. An environment error when the
   /// system refuses; the old file stays.
+  /// A symbolic link stays. A device or pipe gets the text instead, as much as it takes without waiting: the
+  /// server serves whether or not somebody reads.
   Result<void> write(TimePs now, const ServerState& state);
 
  private:
+  Result<void> write_through(std::string_view text) const;
+
   std::filesystem::path path_;
   TimePs next_;
 };

@@ -2,8 +2,10 @@
 // The file in which a running server keeps what it counts.
 #include "live/udp/metrics_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <unistd.h>
 
@@ -64,6 +66,26 @@ TEST(MetricsFile, IsWrittenWhileTheServerRuns) {
   }
   server.stop();
   std::filesystem::remove(path);
+}
+
+TEST(MetricsFile, APipeIsWrittenThroughWhetherOrNotSomebodyReads) {
+  const std::filesystem::path pipe = testing::TempDir() + "wharf_metrics_pipe_" + std::to_string(::getpid());
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  MetricsFile file(pipe);
+  ServerState state;
+  state.protocol = "any";
+  EXPECT_TRUE(file.write(kTimeZero, state).ok());
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(file.write(kTimeZero, state).ok());
+  std::string text(prometheus_text(state).size(), ' ');
+  EXPECT_EQ(::read(reader, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  EXPECT_EQ(text, prometheus_text(state));
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(file.write(kTimeZero, state).ok());  // It is full by then.
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  std::filesystem::remove(pipe);
 }
 
 TEST(MetricsFile, APathThatCannotBeWrittenIsRefusedAtOnce) {

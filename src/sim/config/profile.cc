@@ -58,6 +58,9 @@ Result<void> add(ConfigDocument& document, std::vector<fs::path>& files, const S
   files.push_back(*path);
   ConfigDocument own;
   WHARF_TRY(own.add_file(*path, prefix, kProfileLayer));
+  if (own.values().empty())
+    return input_error(fmt::format("{}: profile \"{}\" is empty, expected a TOML file with keys of a profile",
+                                   request.origin, request.name));
   if (const ConfigValue* extends = own.find(prefix + "extends")) {
     WHARF_TRY(add(document, files, folders, {extends->text, extends->origin, path->parent_path()}, prefix,
                   depth + 1));

@@ -52,14 +52,22 @@ auto loaded_with(const RunRequest& request, Load load) {
 }
 
 /// A trace that is no file may be the name of a shipped one.
-void find_trace(const RunRequest& request, std::string& trace) {
-  if (trace.empty() || trace.find('/') != std::string::npos || file_exists(trace)) return;
+Result<void> find_trace(const RunRequest& request, std::string& trace) {
+  if (trace.empty() || trace.find('/') != std::string::npos || file_exists(trace)) return {};
   for (const std::string& name : {trace, trace + ".wtrace"}) {
     if (const auto found = request.trace_directory.find(name)) {
       trace = found->string();
-      return;
+      return {};
     }
   }
+  const std::vector<std::string> known = request.trace_directory.stems(".wtrace");
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const auto nearest = nearest_name(trace, names);
+  return input_error(fmt::format(
+      "{}: run.trace is \"{}\", expected a trace file or the name of a shipped one; `wharf list traces` "
+      "shows "
+      "them{}",
+      request.file, trace, nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string()));
 }
 
 bool names_flows(const FabricSettingsSource::Option& option) { return option.key.starts_with("traffic."); }
@@ -130,7 +138,8 @@ Result<Scenario> prepare_programs(const RunRequest& request) {
                           .profile_directory = request.profile_directory,
                           .wire = request.wire});
   });
-  if (scenario) find_trace(request, scenario->config.replay.trace);
+  if (scenario && scenario->config.program == ProgramKind::kReplay)
+    WHARF_TRY(find_trace(request, scenario->config.replay.trace));
   return scenario;
 }
 

@@ -54,10 +54,11 @@ Result<void> refuse_two_host_keys(const ConfigDocument& document, std::string_vi
   const std::vector<KeyDoc>& two = two_host_keys();
   for (const auto& [key, value] : document.values()) {
     if (is_one_of(many, key) || !(key.starts_with("model.") || is_one_of(two, key))) continue;
-    return input_error(
-        fmt::format("{}: {} is a key of scenarios of two hosts, but {} makes this one of many hosts, "
-                    "expected keys of one kind",
-                    value.origin, key, reason));
+    return input_error(fmt::format(
+        "{}: {} is a key of scenarios of two hosts, but {} makes this one of many hosts, "
+        "expected keys of one kind{}",
+        value.origin, key, reason,
+        key == "run.workload" ? ", or [hosts] that run the program (hosts.clients, hosts.servers)" : ""));
   }
   return {};
 }

@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/written_place.h"
 
 namespace wharf::sim {
 
@@ -64,8 +65,12 @@ std::uint32_t crc_of(const std::byte* bytes, std::size_t count) {
 
 class AccessTraceWriter::State {
  public:
-  State(std::string path, std::string partial, std::FILE* file, int level)
-      : path_(std::move(path)), partial_(std::move(partial)), file_(file), level_(level) {
+  State(std::string path, WrittenPlace place, std::string partial, std::FILE* file, int level)
+      : path_(std::move(path)),
+        place_(std::move(place)),
+        partial_(std::move(partial)),
+        file_(file),
+        level_(level) {
     raw_.reserve(kMaxBlockBytes);
     if (level_ > 0) {
       context_ = ZSTD_createCCtx();
@@ -116,12 +121,9 @@ class AccessTraceWriter::State {
     if (std::fseek(file_, 0, SEEK_SET) != 0) return failure();
     if (std::fwrite(header.data(), header.size(), 1, file_) != 1) return failure();
     const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-    if (!closed || std::rename(partial_.c_str(), path_.c_str()) != 0) {
-      const Error error = failure();
-      std::remove(partial_.c_str());
-      return error;
-    }
-    return {};
+    const Result<void> done = closed ? put_in_place(partial_, place_) : failure();
+    if (!done) std::remove(partial_.c_str());
+    return done;
   }
 
   Result<void> reserve_header() {
@@ -212,6 +214,7 @@ class AccessTraceWriter::State {
   }
 
   std::string path_;
+  WrittenPlace place_;
   std::string partial_;  ///< The name until finish().
   std::FILE* file_;
   int level_;
@@ -235,13 +238,14 @@ AccessTraceWriter::~AccessTraceWriter() = default;
 
 Result<AccessTraceWriter> AccessTraceWriter::create(const std::string& path, int compression_level) {
   WHARF_CHECK(compression_level >= 0 && compression_level <= 19);
-  std::string partial = fmt::format("{}.partial{}", path, getpid());
+  WrittenPlace place = written_place(path);
+  std::string partial = place.beside(fmt::format(".partial{}", getpid())).string();
   std::FILE* file = std::fopen(partial.c_str(), "wb");
   if (file == nullptr) {
     return Error{ErrorKind::kEnvironment,
                  fmt::format("{}: cannot be created: {}", path, std::strerror(errno))};
   }
-  auto state = std::make_unique<State>(path, std::move(partial), file, compression_level);
+  auto state = std::make_unique<State>(path, std::move(place), std::move(partial), file, compression_level);
   WHARF_TRY(state->reserve_header());
   return AccessTraceWriter(std::move(state));
 }

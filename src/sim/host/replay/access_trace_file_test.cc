@@ -6,12 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "base/bytes.h"
 #include "base/random.h"
@@ -225,6 +227,26 @@ TEST_F(AccessTraceFile, MemoryDoesNotGrowWithTheTrace) {
     count += *got;
   }
   EXPECT_EQ(count, 20U * kTraceBlockRecords);
+}
+
+TEST_F(AccessTraceFile, APipeIsWrittenThroughAndALinkStays) {
+  const std::vector<TraceRecord> records = random_records(5000, 3);
+  write_file(path("file"), records, 1);
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", path("to pipe"));
+  std::filesystem::create_symlink("target", path("to target"));
+  std::string got;
+  std::thread reader([&] { got = read_text("pipe"); });
+  for (const char* name : {"to pipe", "to target"}) {
+    AccessTraceWriter writer = AccessTraceWriter::create(path(name), 1).value();
+    EXPECT_TRUE(writer.write(records).ok());
+    EXPECT_TRUE(writer.finish({}).ok());
+    EXPECT_TRUE(std::filesystem::is_symlink(path(name)));
+  }
+  reader.join();
+  EXPECT_TRUE(std::filesystem::is_fifo(path("pipe")));
+  EXPECT_EQ(got, read_text("file"));
+  EXPECT_EQ(read_text("target"), read_text("file"));
 }
 
 }  // namespace
