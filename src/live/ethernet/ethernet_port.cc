@@ -39,20 +39,31 @@ EthernetPort::EthernetPort(const EthernetConfig& config, UdpSocket carrier)
       mac_(mac_of(config.address)),
       losses_(config.seed, "live.ethernet_losses") {}
 
+// Nothing given means that nothing is there: timers are due then. So it goes on behind frames that give
+// nothing, but not for ever.
 std::size_t EthernetPort::receive() {
   std::size_t given = 0;
-  const std::size_t count = carrier_.receive();
-  for (std::size_t index = 0; index < count; ++index) {
-    const Datagram& carried = carrier_.datagram(index);
-    if (carried.source != config_.other) {
-      ++counters_.foreign;
-      continue;
+  std::size_t count = kBatch;
+  for (std::size_t batches = 0; given == 0 && count != 0 && batches < kBatchesBehind; ++batches) {
+    count = carrier_.receive();
+    for (std::size_t index = 0; index < count; ++index) {
+      const Datagram& carried = carrier_.datagram(index);
+      if (carried.source != config_.other) {
+        ++counters_.foreign;
+        continue;
+      }
+      ++counters_.frames_received;
+      if (const auto datagram = take(carried.bytes)) datagrams_[given++] = *datagram;
     }
-    ++counters_.frames_received;
-    if (const auto datagram = take(carried.bytes)) datagrams_[given++] = *datagram;
+    flush_carrier();  // Answers to those who asked for the address.
   }
-  carrier_.flush();  // Answers to those who asked for the address.
   return given;
+}
+
+void EthernetPort::flush_carrier() {
+  carrier_.flush();
+  const std::uint64_t before = std::exchange(carrier_dropped_, carrier_.dropped());
+  dropped_ += carrier_dropped_ - before;
 }
 
 std::optional<DatagramPort::Datagram> EthernetPort::take(std::span<const std::byte> frame) {
@@ -140,7 +151,7 @@ void EthernetPort::send_arp(const wire::MacAddress& to, bool reply, std::uint32_
 void EthernetPort::resolve(std::uint32_t address) {
   if (knows(address)) return;
   send_arp(kBroadcast, false, address);
-  carrier_.flush();
+  flush_carrier();
 }
 
 void EthernetPort::send_queued(std::size_t count) {
@@ -171,7 +182,7 @@ void EthernetPort::send_queued(std::size_t count) {
     std::copy(bytes.begin(), bytes.end(), at);
     carrier_.set_queued_length(length);
   }
-  carrier_.flush();
+  flush_carrier();
 }
 
 void EthernetPort::learn(std::uint32_t address, const wire::MacAddress& mac) {

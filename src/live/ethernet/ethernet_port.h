@@ -59,9 +59,12 @@ class EthernetPort final : public DatagramPort {
   };
   /// An Ethernet of one other machine has few; a stranger cannot make this grow.
   static constexpr std::size_t kNeighbours = 16;
+  /// Batches of frames that give nothing, in one receive().
+  static constexpr std::size_t kBatchesBehind = 64;
 
   EthernetPort(const EthernetConfig& config, UdpSocket carrier);
   void send_queued(std::size_t count) override;
+  void flush_carrier();
   std::optional<Datagram> take(std::span<const std::byte> frame);
   std::optional<Datagram> take_ip(std::span<const std::byte> packet);
   void take_arp(std::span<const std::byte> bytes);
@@ -76,6 +79,7 @@ class EthernetPort final : public DatagramPort {
   std::array<Neighbour, kNeighbours> neighbours_{};
   std::size_t learned_ = 0;
   EthernetCounters counters_;
+  std::uint64_t carrier_dropped_ = 0;  ///< That dropped() has of the carrier.
 };
 
 }  // namespace wharf::live

@@ -65,18 +65,12 @@ class Run {
         idle_(config.idle) {}
 
   Result<PerftestResult> run(const std::function<void()>& listening) {
-    WHARF_TRY(meet(listening));
-    const auto opening = conversation_->open(config_.path_mtu);
-    if (!opening) return opening.error();
-    path_mtu_ = opening->path_mtu;
-    WHARF_TRY(prepare(opening->round_bytes));
-    WHARF_TRY(introduce());
-    traffic_->start();
-    WHARF_TRY(exchange_traffic());
-    if (!stopped_) WHARF_TRY(part());
-    if (!stopped_) traffic_->judge();
+    const auto whole = converse(listening);
+    if (!whole && !stopped_) return whole.error();
     PerftestResult result;
-    result.traffic = traffic_->result();
+    if (traffic_) result.traffic = traffic_->result();
+    const auto landed = target_.first(std::min<std::size_t>(target_.size(), config_.traffic.bytes));
+    result.landed.assign(landed.begin(), landed.end());
     result.path_mtu = path_mtu_;
     result.peer = peer_;
     result.counters = host_.counters();
@@ -88,6 +82,25 @@ class Run {
   }
 
  private:
+  Result<void> converse(const std::function<void()>& listening) {
+    WHARF_TRY(meet(listening));
+    const auto opening = conversation_->open(config_.path_mtu);
+    if (!opening) return opening.error();
+    path_mtu_ = opening->path_mtu;
+    WHARF_TRY(prepare(opening->round_bytes));
+    WHARF_TRY(introduce());
+    traffic_->start();
+    WHARF_TRY(exchange_traffic());
+    if (!stopped_) WHARF_TRY(part());
+    if (!stopped_) traffic_->judge();
+    return {};
+  }
+  /// Whether the user wants it to end. What was measured until then is told.
+  bool is_stopped() {
+    stopped_ = stopped_ || stop_.load(std::memory_order_relaxed);
+    return stopped_;
+  }
+
   Result<void> prepare(std::uint32_t round_bytes) {
     const TrafficConfig& traffic = config_.traffic;
     const std::uint64_t bytes = std::max(traffic.bytes, round_bytes);
@@ -137,8 +150,7 @@ class Run {
         talk(*std::move(channel), Conversation::Side::kServer);
         return {};
       }
-      if (stop_.load(std::memory_order_relaxed))
-        return Error{ErrorKind::kStalled, "interrupted before a client came"};
+      if (is_stopped()) return Error{ErrorKind::kStalled, "interrupted before a client came"};
       step();
     }
   }
@@ -185,10 +197,7 @@ class Run {
       if (traffic_->result().violations != 0) return {};
       if (host_.round_time() < next_look) continue;
       next_look = host_.round_time() + kLookInterval;
-      if (stop_.load(std::memory_order_relaxed)) {
-        stopped_ = true;
-        return {};
-      }
+      if (is_stopped()) return {};
       if (!conversation_->peer_gone()) {
         WHARF_TRY(silent_too_long());
       } else if (traffic_->only_acknowledgements_missing()) {
@@ -215,13 +224,20 @@ class Run {
       WHARF_TRY(swap_key_again());
     }
     if (kind.keys_after != 0) conversation_->say_done();
-    // The peer may lack an acknowledgement yet: until it goes, or asks for nothing any more.
+    // The peer may lack an acknowledgement yet: until it goes, or asks for nothing any more. Who goes on
+    // asking is left in the end.
     heard_ = host_.now();
-    while (!conversation_->peer_gone() && host_.now() - heard_ < kQuiet) step();
+    const TimePs end = heard_ + config_.stall_patience;
+    const TimePs quiet = quiet_after(config_.repetition);
+    while (!conversation_->peer_gone() && host_.now() - heard_ < quiet && host_.now() < end && !is_stopped())
+      step();
     return {};
   }
-  /// Longer than perftest's local ACK time-out, 67 ms, several times over.
-  static constexpr TimePs kQuiet = milliseconds(400);
+  /// Longer than perftest's local ACK time-out, 67 ms, several times over; and than wharf's longest wait
+  /// before a repetition, twice, as one may be lost.
+  static TimePs quiet_after(const RepetitionTimes& repetition) {
+    return milliseconds(400) + repetition.cap + repetition.cap;
+  }
 
   Result<void> swap_key_again() {
     const auto theirs = conversation_->swap_keys(key_);
@@ -243,19 +259,25 @@ class Run {
 
   /// One round of the reactor; rests for a millisecond at most when there is nothing to do.
   void step() {
-    const std::uint64_t before = host_.counters().datagrams_received;
+    const std::int64_t before = understood();
     bool worked = host_.step();
     if (traffic_) worked |= traffic_->look();
-    if (host_.counters().datagrams_received != before) heard_ = host_.round_time();
+    if (understood() > before) heard_ = host_.round_time();
     if (worked) {
       idle_.worked();
     } else {
       idle_.idle(host_.round_time(), min(host_.deadline(), host_.round_time() + kLookInterval), host_.port());
     }
   }
+  /// Packets of the peer: what is none says nothing of it.
+  std::int64_t understood() const {
+    const LiveCounters& all = host_.counters();
+    return static_cast<std::int64_t>(all.datagrams_received - all.unknown_sender - all.undecodable -
+                                     all.injected_losses);
+  }
   Result<void> turn() {
     step();
-    if (stop_.load(std::memory_order_relaxed)) return Error{ErrorKind::kStalled, "interrupted"};
+    if (is_stopped()) return Error{ErrorKind::kStalled, "interrupted"};
     if (traffic_ && traffic_->result().violations != 0)
       return input_error(traffic_->result().first_violation);
     return silent_too_long();

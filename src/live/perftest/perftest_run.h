@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -36,17 +37,19 @@ struct PerftestConfig {
   std::uint64_t seed = 1;
   std::filesystem::path capture;  ///< Where to write the datagrams, or empty.
   TimePs connect_patience = seconds(10);
-  TimePs stall_patience = seconds(20);  ///< Without any datagram for so long the run counts as stalled.
+  TimePs stall_patience = seconds(20);  ///< Without any packet for so long the run counts as stalled.
 };
 
 struct PerftestResult {
   TrafficResult traffic;
+  /// What lies in the end where the messages land, or what was read: as many bytes as one has.
+  std::vector<std::byte> landed;
   std::uint32_t path_mtu = 0;
-  UdpEndpoint peer;  ///< Of the RoCE frames.
+  UdpEndpoint peer;  ///< Of the RoCE frames; none when the run was interrupted before that.
   LiveCounters counters;
   EthernetCounters ethernet;
   std::vector<engine::NamedCounter> engine;
-  bool interrupted = false;
+  bool interrupted = false;  ///< By `stop`: partial, from whenever it was.
 };
 
 /// Refuses what cannot work, before anybody is asked.

@@ -5,12 +5,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "live/perftest/conversation.h"
+#include "live/udp/network_headers.h"
+#include "wire/ethernet.h"
 #include "wire/udp.h"
 
 namespace wharf::live {
@@ -18,13 +23,14 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::uint32_t kLoopback = 0x7f000001;
 constexpr std::uint32_t kServer = 0x0a4d0001;
 constexpr std::uint32_t kClient = 0x0a4d0002;
 
-/// A port that nobody has now.
-UdpEndpoint free_udp() { return UdpSocket::open({kLoopback, 0}).value().local(); }
-UdpEndpoint free_tcp() { return ControlListener::open({kLoopback, 0}).value().local(); }
+/// A loopback address of this process alone: a port that is free there stays so until it is wanted. Process
+/// numbers have 22 bits.
+std::uint32_t own_loopback() {
+  return 0x7f000000U | (0x400000U + (static_cast<unsigned>(::getpid()) & 0x3fffffU));
+}
 
 PerftestConfig config_of(std::string_view test, std::uint32_t address) {
   PerftestConfig config;
@@ -40,9 +46,12 @@ PerftestConfig config_of(std::string_view test, std::uint32_t address) {
 struct Pair {
   explicit Pair(std::string_view test) : server(config_of(test, kServer)), client(config_of(test, kClient)) {
     server.traffic.server = true;
-    server.meeting = client.meeting = free_tcp();
-    server.ethernet.carrier = client.ethernet.other = free_udp();
-    client.ethernet.carrier = server.ethernet.other = free_udp();
+    const UdpEndpoint any{own_loopback(), 0};
+    server.meeting = client.meeting = ControlListener::open(any).value().local();
+    const UdpSocket at_server = UdpSocket::open(any).value();  // Both at once: two ports.
+    const UdpSocket at_client = UdpSocket::open(any).value();
+    server.ethernet.carrier = client.ethernet.other = at_server.local();
+    client.ethernet.carrier = server.ethernet.other = at_client.local();
   }
   void lose(double share) {
     for (PerftestConfig* each : {&server, &client}) {
@@ -67,6 +76,22 @@ struct Pair {
   std::optional<Result<PerftestResult>> asked;
 };
 
+/// Every byte that came is the one that was sent; the last byte of some messages counts them.
+void expect_payload(const Pair& pair) {
+  const TestKind& kind = pair.client.traffic.kind;
+  if (kind.atomic()) return;  // Sums, which the sides judge.
+  const bool reads = kind.verb == verbs::Verb::kRead;
+  for (const bool server : {false, true}) {
+    const PerftestResult& side = server ? **pair.served : **pair.asked;
+    const bool receives = kind.ping_pong() || server != reads;
+    if (!receives) continue;
+    std::vector<std::byte> expected(pair.client.traffic.bytes);
+    for (std::size_t at = 0; at < expected.size(); ++at) expected[at] = payload_byte(at);
+    if (kind.ping_pong()) expected.back() = static_cast<std::byte>(pair.client.traffic.iterations);
+    EXPECT_EQ(side.landed, expected) << (server ? "server" : "client");
+  }
+}
+
 class EveryPerftest : public testing::TestWithParam<TestKind> {};
 
 void expect_complete(const Pair& pair) {
@@ -86,6 +111,7 @@ void expect_complete(const Pair& pair) {
   } else if (kind.two_sided()) {
     EXPECT_EQ((*pair.served)->traffic.arrivals, all);
   }
+  expect_payload(pair);
 }
 
 TEST_P(EveryPerftest, BothSides) {
@@ -141,6 +167,94 @@ TEST(PerftestServer, SaysWhatAClientDoesWrong) {
   EXPECT_THAT(served_to({kVersion, kPage, kLine, kMtu,
                          std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())}),
               HasSubstr("GID 00000000000000000000000000000000"));
+}
+
+/// The key message of an honest client.
+std::string honest_key() {
+  KeyMessage key;
+  key.queue_number = 17;
+  key.gid = gid_of(kClient);
+  const KeyBytes bytes = encode(key);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A client that has had its exchange, keeps the connection open, and sends what is no packet until the
+/// server has ended.
+class Lingerer {
+ public:
+  Lingerer(const Pair& pair, std::atomic<bool>& stop, bool interrupts) {
+    thread_ = std::thread([this, &pair, &stop, interrupts] {
+      auto channel = ControlChannel::connect(pair.server.meeting, seconds(60));
+      ASSERT_TRUE(channel.ok());
+      Conversation talk(*std::move(channel), Conversation::Side::kClient, [] { return Result<void>(); });
+      std::vector<std::string> speech{kVersion, kPage, kLine, kMtu};
+      const TestKind& kind = pair.server.traffic.kind;
+      speech.insert(speech.end(), kind.keys_before + kind.keys_after, honest_key());
+      for (const std::string& piece : speech) ASSERT_TRUE(talk.swap(std::as_bytes(std::span(piece))).ok());
+      UdpSocket carrier = UdpSocket::open(pair.client.ethernet.carrier).value();
+      if (interrupts) stop = true;
+      while (!over_) {
+        say_junk(carrier, pair);
+        ::usleep(20'000);
+      }
+    });
+  }
+  void end() {
+    over_ = true;
+    thread_.join();
+  }
+
+ private:
+  /// RoCE's port, and nothing that is RoCE.
+  static void say_junk(UdpSocket& carrier, const Pair& pair) {
+    constexpr std::size_t kJunk = 40;
+    const NetworkHeaders headers =
+        network_headers({kClient, 51234}, {kServer, wire::kRocePort}, 0, kJunk, IpIdentity{});
+    const auto room = carrier.queue(pair.server.ethernet.carrier);
+    const wire::MacAddress server{2, 0, 0x0a, 0x4d, 0, 1};
+    wire::encode(wire::EthernetHeader{server, {2, 0, 0, 0, 0, 2}, wire::EtherType::kIpv4}, room.data());
+    const auto at = std::copy(headers.begin(), headers.end(), room.begin() + wire::kEthernetBytes);
+    std::fill(at, at + kJunk, std::byte{0xff});
+    carrier.set_queued_length(wire::kEthernetBytes + headers.size() + kJunk);
+    carrier.flush();
+  }
+
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+TEST(PerftestServer, EndsThoughItsClientStaysAndSendsWhatIsNoPacket) {
+  Pair pair("read_lat");
+  std::atomic<bool> stop{false};
+  Lingerer client(pair, stop, false);
+  const auto result = run_perftest(
+      pair.server, [] {}, stop);
+  client.end();
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_FALSE(result->interrupted);
+  EXPECT_GT(result->counters.undecodable, 0U);
+}
+
+TEST(PerftestServer, IsInterruptedWhileItsClientStays) {
+  Pair pair("read_lat");
+  pair.server.repetition.cap = pair.server.stall_patience = seconds(60);  // It would stay so long.
+  std::atomic<bool> stop{false};
+  Lingerer client(pair, stop, true);
+  const auto result = run_perftest(
+      pair.server, [] {}, stop);
+  client.end();
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->interrupted);
+}
+
+TEST(PerftestServer, IsInterruptedBeforeAClientComes) {
+  Pair pair("read_lat");
+  std::atomic<bool> stop{false};
+  const auto result = run_perftest(
+      pair.server, [&] { stop = true; }, stop);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->interrupted);
+  EXPECT_EQ(result->peer, UdpEndpoint{});
 }
 
 TEST(PerftestRun, RefusesWhatCannotWork) {

@@ -22,7 +22,10 @@ Traffic::Traffic(const TrafficConfig& config, Host& host, LiveRemote<roce::RoceE
                  std::span<std::byte> target, std::span<std::byte> source)
     : config_(config), host_(host), remote_(remote), target_(target), source_(source) {
   std::fill(target_.begin(), target_.end(), kUntouched);
-  for (std::size_t at = 0; at < source_.size(); ++at) source_[at] = static_cast<std::byte>(at * 7 + 1);
+  const bool is_read = config.server && config.kind.verb == verbs::Verb::kRead;
+  for (const std::span<std::byte> filled : {source_, is_read ? target_ : std::span<std::byte>()}) {
+    for (std::size_t at = 0; at < filled.size(); ++at) filled[at] = payload_byte(at);
+  }
 }
 
 void Traffic::post_receives() {

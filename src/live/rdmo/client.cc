@@ -61,15 +61,15 @@ Result<void> RdmoTarget::open() {
   memory.rkey = reached_.key();
   // Of another machine or user: UCX carries it.
   const auto offer =
-      config_.shared ? offer_memory(config_.worker.port, sealed_) : input_error("not to be shared");
+      config_.shared ? OfferedMemory::offer(worker_, sealed_) : input_error("not to be shared");
   if (offer) {
-    offer_.assign(offer->begin(), offer->end());
+    offer_.assign(offer->token().begin(), offer->token().end());
     memory.handle = offer_;
   }
   auto registered = command(memory);
   if (!registered) return registered.error();
   key_ = registered->value;
-  shared_ = offer.ok();
+  shared_ = offer.ok() && offer->mapped();
   return {};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An offer is one packet: its token (16 bytes), the address of its first byte (8), and the descriptor beside
-// it.
+// it. One byte comes back when it is mapped.
 #include "live/rdmo/memory_offers.h"
 
 #include <fmt/format.h>
@@ -23,16 +23,24 @@ namespace {
 constexpr std::size_t kOfferBytes = 24;
 constexpr int kBacklog = 64;
 constexpr int kAcceptsMost = 16;
+constexpr std::byte kMapped{1};
 
 Error offer_error(const char* what) {
   return {ErrorKind::kEnvironment, fmt::format("{}: {}", what, std::strerror(errno))};
 }
 
+/// FNV-1a. Two workers that meet by chance or malice cost an offer, which is not answered then.
+std::uint64_t digest(std::span<const std::byte> bytes) {
+  std::uint64_t value = 0xcbf2'9ce4'8422'2325;
+  for (const std::byte each : bytes) value = (value ^ std::to_integer<std::uint64_t>(each)) * 0x100'0000'01b3;
+  return value;
+}
+
 /// A name without a file: it goes with who has it.
 struct Name {
-  explicit Name(std::uint16_t port) {
+  explicit Name(std::span<const std::byte> worker) {
     address.sun_family = AF_UNIX;
-    const std::string text = fmt::format("wharf-rdmo-{}", port);
+    const std::string text = fmt::format("wharf-rdmo-{:016x}", digest(worker));
     text.copy(address.sun_path + 1, sizeof address.sun_path - 1);
     length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   }
@@ -54,14 +62,16 @@ struct Ancillary {
 
 }  // namespace
 
-Result<OfferToken> offer_memory(std::uint16_t port, const SealedMemory& memory) {
-  const Name name(port);
-  const Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+Result<OfferedMemory> OfferedMemory::offer(std::span<const std::byte> worker, const SealedMemory& memory) {
+  const Name name(worker);
+  OfferedMemory made;
+  made.connection_ = Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const Descriptor& socket = made.connection_;
   if (!socket.open() || ::connect(socket.number(), name.get(), name.length) != 0)
     return offer_error("offering memory to the worker");
   if (!is_own_user(socket))
     return Error{ErrorKind::kEnvironment, "offering memory to the worker: it is another user's"};
-  OfferToken token;
+  OfferToken& token = made.token_;
   if (::getrandom(token.data(), token.size(), 0) != static_cast<ssize_t>(token.size()))
     return offer_error("drawing a number");
   std::array<std::byte, kOfferBytes> packet{};
@@ -82,37 +92,41 @@ Result<OfferToken> offer_memory(std::uint16_t port, const SealedMemory& memory) 
   std::memcpy(CMSG_DATA(control), &file, sizeof file);
   if (::sendmsg(socket.number(), &message, MSG_NOSIGNAL) != static_cast<ssize_t>(packet.size()))
     return offer_error("offering memory to the worker");
-  return token;
-}
-
-Result<MemoryOffers> MemoryOffers::listen(std::uint16_t port) {
-  MemoryOffers made;
-  const Name name(port);
-  made.listener_ = Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!made.listener_.open() || ::bind(made.listener_.number(), name.get(), name.length) != 0 ||
-      ::listen(made.listener_.number(), kBacklog) != 0)
-    return offer_error(fmt::format("listening for memory of targets at port {}", port).c_str());
   return made;
 }
 
-void MemoryOffers::progress() {
+bool OfferedMemory::mapped() const {
+  std::byte said{};
+  return ::recv(connection_.number(), &said, sizeof said, MSG_DONTWAIT) == 1 && said == kMapped;
+}
+
+void MemoryOffer::confirm() const {
+  (void)::send(connection.number(), &kMapped, sizeof kMapped, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+Result<MemoryOffers> MemoryOffers::listen(std::span<const std::byte> worker) {
+  MemoryOffers made;
+  const Name name(worker);
+  made.listener_ = Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!made.listener_.open() || ::bind(made.listener_.number(), name.get(), name.length) != 0 ||
+      ::listen(made.listener_.number(), kBacklog) != 0)
+    return offer_error("listening for memory of targets");
+  return made;
+}
+
+void MemoryOffers::progress(TimePs now) {
   for (int i = 0; i < kAcceptsMost; ++i) {
     Descriptor caller(::accept4(listener_.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!caller.open()) break;
-    if (is_own_user(caller)) callers_.push_back(std::move(caller));
+    if (!is_own_user(caller)) continue;
+    callers_.push_back({now, false, {}});
+    callers_.back().offer.connection = std::move(caller);
   }
-  std::erase_if(callers_, [this](const Descriptor& caller) {
-    std::optional<MemoryOffer> offer;
-    const bool over = receive(caller, offer);
-    if (offer) offers_.push_back(*std::move(offer));
-    return over;
-  });
+  std::erase_if(callers_, [now](Caller& caller) { return now - caller.since > kStands || !hear(caller); });
   while (callers_.size() > kMost) callers_.pop_front();
-  while (offers_.size() > kMost) offers_.pop_front();
 }
 
-/// Whether the caller has said all that it will.
-bool MemoryOffers::receive(const Descriptor& caller, std::optional<MemoryOffer>& offer) {
+bool MemoryOffers::hear(Caller& caller) {
   std::array<std::byte, kOfferBytes> packet{};
   iovec piece{packet.data(), packet.size()};
   Ancillary ancillary;
@@ -121,31 +135,33 @@ bool MemoryOffers::receive(const Descriptor& caller, std::optional<MemoryOffer>&
   message.msg_iovlen = 1;
   message.msg_control = ancillary.bytes.data();
   message.msg_controllen = ancillary.bytes.size();
-  const ssize_t length = ::recvmsg(caller.number(), &message, MSG_CMSG_CLOEXEC);
-  if (length < 0) return errno != EAGAIN && errno != EINTR;
+  const ssize_t length = ::recvmsg(caller.offer.connection.number(), &message, MSG_CMSG_CLOEXEC);
+  if (length < 0) return errno == EAGAIN || errno == EINTR;
   // The kernel closes descriptors beyond the one that there is room for.
   const cmsghdr* const control = CMSG_FIRSTHDR(&message);
   if (control == nullptr || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS ||
       control->cmsg_len != CMSG_LEN(sizeof(int)))
-    return true;
-  MemoryOffer made;
+    return false;
   int file = -1;
   std::memcpy(&file, CMSG_DATA(control), sizeof file);
-  made.file = Descriptor(file);
-  if (length != static_cast<ssize_t>(kOfferBytes) || (message.msg_flags & MSG_TRUNC) != 0) return true;
-  std::copy_n(packet.begin(), made.token.size(), made.token.begin());
-  made.address = load_le64(packet.data() + made.token.size());
-  offer = std::move(made);
+  Descriptor given(file);  // Closed if the offer is none.
+  if (caller.offered || length != static_cast<ssize_t>(kOfferBytes) || (message.msg_flags & MSG_TRUNC) != 0)
+    return false;
+  caller.offered = true;
+  caller.offer.file = std::move(given);
+  std::copy_n(packet.begin(), caller.offer.token.size(), caller.offer.token.begin());
+  caller.offer.address = load_le64(packet.data() + caller.offer.token.size());
   return true;
 }
 
 std::optional<MemoryOffer> MemoryOffers::take(std::span<const std::byte> token) {
-  const auto found = std::find_if(offers_.begin(), offers_.end(), [&](const MemoryOffer& each) {
-    return std::equal(each.token.begin(), each.token.end(), token.begin(), token.end());
+  const auto found = std::find_if(callers_.begin(), callers_.end(), [&](const Caller& each) {
+    return each.offered &&
+           std::equal(each.offer.token.begin(), each.offer.token.end(), token.begin(), token.end());
   });
-  if (found == offers_.end()) return std::nullopt;
-  MemoryOffer offer = std::move(*found);
-  offers_.erase(found);
+  if (found == callers_.end()) return std::nullopt;
+  MemoryOffer offer = std::move(found->offer);
+  callers_.erase(found);
   return offer;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "live/rdmo/client.h"
+#include "live/rdmo/memory_offers.h"
 #include "live/rdmo/played_worker_test_support.h"
 
 namespace wharf::live {
@@ -72,6 +73,28 @@ TEST(RdmoTarget, ANotificationOfACommandThatWasNotGivenMakesNoSense) {
   const auto queue = (*target)->admit(initiator());
   ASSERT_FALSE(queue);
   EXPECT_NE(queue.error().message.find("makes no sense"), std::string::npos);
+}
+
+// Somebody takes what is offered, and the worker never names it.
+TEST(RdmoTarget, MemoryThatTheWorkerDidNotMapIsNotShared) {
+  PlayedWorker* self = nullptr;
+  bool offered = false;
+  PlayedWorker worker([&](const wire::RdmoCommand& command) {
+    std::vector<wire::RdmoNotification> now{answer_to(command, 7)};
+    if (command.type == RdmoCommandType::kClientInit) now.back().address = self->address();
+    if (command.type == RdmoCommandType::kMrRegister) offered = !command.handle.empty();
+    return now;
+  });
+  self = &worker;
+  const auto offers = MemoryOffers::listen(worker.address());
+  ASSERT_TRUE(offers) << offers.error().message;
+  RdmoTargetConfig config;
+  config.worker.port = worker.port();
+  config.transports = "tcp,self";
+  auto target = RdmoTarget::create(config);
+  ASSERT_TRUE(target) << target.error().message;
+  EXPECT_TRUE(offered);
+  EXPECT_FALSE((*target)->shared());
 }
 
 }  // namespace

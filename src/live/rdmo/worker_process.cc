@@ -51,7 +51,7 @@ Result<void> WorkerProcess::open() {
   auto listener = StreamListener::listen(config_.listen);
   if (!listener) return listener.error();
   listener_ = *std::move(listener);
-  auto offers = MemoryOffers::listen(listener_.port());
+  auto offers = MemoryOffers::listen(port_->address());
   if (!offers) return offers.error();
   offers_ = *std::move(offers);
   return {};
@@ -152,7 +152,7 @@ bool WorkerProcess::accept_channels() {
 
 bool WorkerProcess::serve_channels() {
   bool worked = accept_channels();
-  offers_.progress();
+  offers_.progress(attentive_.now());
   std::vector<std::byte> message;
   std::size_t targetless = 0;
   for (auto& [destination, control] : channels_) {
@@ -361,11 +361,15 @@ rdmo::ActionResult WorkerProcess::import(const rdmo::Action& action) {
   rdmo::ActionResult result;
   Memory memory;
   memory.address = action.address;
-  offers_.progress();  // It came before the command.
+  offers_.progress(attentive_.now());  // It came before the command.
   // A handle that nothing was offered under is another system's: such memory is reached by its key.
   if (const auto offer = offers_.take(action.more)) {
     result.status = map(action, *offer, memory);
-    if (result.status != wire::DocaError::kSuccess) ++refusals_.memories;
+    if (result.status == wire::DocaError::kSuccess) {
+      offer->confirm();
+    } else {
+      ++refusals_.memories;
+    }
   } else if (!blobs_->is_key(action.bytes) ||
              ucp_ep_rkey_unpack(targets_[action.target].endpoint, action.bytes.data(), &memory.key) !=
                  UCS_OK) {

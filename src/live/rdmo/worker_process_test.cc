@@ -21,6 +21,7 @@
 
 #include "live/rdmo/child_process.h"
 #include "live/rdmo/client.h"
+#include "live/rdmo/memory_offers.h"
 
 namespace wharf::live {
 namespace {
@@ -90,7 +91,8 @@ class WorkerProcessTest : public ::testing::Test {
 /// A control channel whose target is given as `address`, and what it tells the worker.
 class Liar {
  public:
-  Liar(StreamChannel channel, std::uint16_t port) : channel_(std::move(channel)), port_(port) {}
+  Liar(StreamChannel channel, std::vector<std::byte> worker)
+      : channel_(std::move(channel)), worker_(std::move(worker)) {}
   StreamChannel& channel() { return channel_; }
   static wire::RdmoCommand init(std::uint64_t id, std::span<const std::byte> address) {
     wire::RdmoCommand init;
@@ -109,14 +111,17 @@ class Liar {
     return memory;
   }
   void offer(const SealedMemory& memory) {
-    const auto token = offer_memory(port_, memory);
-    ASSERT_TRUE(token) << token.error().message;
-    offer_.assign(token->begin(), token->end());
+    auto offered = OfferedMemory::offer(worker_, memory);
+    ASSERT_TRUE(offered) << offered.error().message;
+    offered_ = *std::move(offered);
+    offer_.assign(offered_.token().begin(), offered_.token().end());
   }
+  bool mapped() const { return offered_.mapped(); }
 
  private:
   StreamChannel channel_;
-  std::uint16_t port_;
+  std::vector<std::byte> worker_;
+  OfferedMemory offered_;
   std::vector<std::byte> offer_;
 };
 
@@ -124,7 +129,7 @@ class Liar {
 TEST_F(WorkerProcessTest, MemoryIsWhatWasOfferedAndNothingElse) {
   start();
   add_target();
-  Liar liar(channel(), process_->port());
+  Liar liar(channel(), target_->grant().worker_address);
   const auto made = ask(liar.channel(), Liar::init(2, target_->ucx_address()));
   ASSERT_TRUE(made);
   ASSERT_EQ(made->status, DocaError::kSuccess);
@@ -139,7 +144,9 @@ TEST_F(WorkerProcessTest, MemoryIsWhatWasOfferedAndNothingElse) {
   };
   constexpr std::uint64_t kFar = std::uint64_t{1} << 32U;
   EXPECT_EQ(register_as(address, length), DocaError::kSuccess);
+  EXPECT_TRUE(liar.mapped());
   EXPECT_EQ(register_as(address, length + 1), DocaError::kInvalidValue) << "longer than it is";
+  EXPECT_FALSE(liar.mapped());
   EXPECT_EQ(register_as(address, length + kFar), DocaError::kInvalidValue);
   EXPECT_EQ(register_as(address - kFar, 64), DocaError::kInvalidValue) << "elsewhere";
   EXPECT_EQ(register_as(address + kFar, 64), DocaError::kInvalidValue);
@@ -147,6 +154,27 @@ TEST_F(WorkerProcessTest, MemoryIsWhatWasOfferedAndNothingElse) {
   EXPECT_EQ(register_as(64, address + length - 64), DocaError::kTooBig);
   EXPECT_EQ(register_as(address, length), DocaError::kSuccess) << "the same memory twice";
   EXPECT_EQ(register_as(address + 4096, 4096), DocaError::kSuccess) << "a part of it";
+}
+
+// Each is offered what its own targets have, and another worker with the port changes nothing.
+TEST_F(WorkerProcessTest, TwoWorkersMayHaveOnePortAtTwoAddresses) {
+  start();
+  add_target();
+  EXPECT_TRUE(target_->shared());
+  WorkerProcessConfig config;
+  config.listen = {"127.0.0.2", process_->port()};
+  config.transports = kTransports;
+  auto other = WorkerProcess::create(config);
+  ASSERT_TRUE(other) << other.error().message;
+  std::thread runs([&] { (*other)->run(stop_); });
+  RdmoTargetConfig of_other;
+  of_other.worker = config.listen;
+  of_other.transports = kTransports;
+  const auto target = RdmoTarget::create(of_other);
+  EXPECT_TRUE(target) << target.error().message;
+  EXPECT_TRUE(target && (*target)->shared());
+  stop_and_join();
+  runs.join();
 }
 
 // A page that goes while it is written would end the worker.
@@ -176,7 +204,7 @@ TEST_F(WorkerProcessTest, AddressesAndKeysThatAreNoneAreRefusedAndItLives) {
   start();
   add_target();
   const std::vector<std::byte>& address = target_->ucx_address();
-  Liar liar(channel(), process_->port());
+  Liar liar(channel(), target_->grant().worker_address);
   std::uint64_t refused = 0;
   const auto expect_refused = [&](const wire::RdmoCommand& command) {
     const auto answer = ask(liar.channel(), command);
@@ -217,7 +245,7 @@ TEST_F(WorkerProcessTest, PlacesAreGivenAgain) {
   const auto initiator = RdmoInitiator::create({});
   ASSERT_TRUE(initiator);
   for (int i = 0; i < 20; ++i) {
-    Liar other(channel(), process_->port());
+    Liar other(channel(), target_->grant().worker_address);
     const auto made = ask(other.channel(), Liar::init(2, target_->ucx_address()));
     ASSERT_TRUE(made);
     if (made->status == DocaError::kInUse) {  // The one before it is still leaving.
@@ -295,15 +323,12 @@ TEST_F(WorkerProcessTest, WhoReadsNoAnswersIsCutOff) {
   ::pthread_kill(thread_.native_handle(), SIGUSR1);
   for (std::uint32_t i = 1; i < 4000; ++i) send(i);
   held = false;
-  for (int tries = 0; tries < 60'000 && process_->refusals().unread == 0; ++tries) ::usleep(1000);
+  while (process_->refusals().unread == 0) ::usleep(1000);
   EXPECT_EQ(process_->refusals().unread, 1U);
   // It reads now, until it sees that it is cut off: UCX 1.13 does not live through a peer that resets a
   // connection while something waits to be sent there.
   ucp_ep_h failed = nullptr;
-  for (int tries = 0; tries < 1000 && !deaf.port().take_failed(failed); ++tries) {
-    deaf.port().progress();
-    ::usleep(1000);
-  }
+  while (!deaf.port().take_failed(failed)) deaf.port().progress();
   EXPECT_TRUE(target_->withdraw()) << "the others are served";
 }
 
