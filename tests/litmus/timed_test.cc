@@ -112,6 +112,7 @@ TEST(TimedLitmus, WhatTheSuiteShowsWasExplored) {
     if (HasFailure()) break;
   }
   EXPECT_GE(programs, 100U);
+  EXPECT_GE(counts.compared, 4 * counts.too_large) << "what is too large to explore says nothing";
   tell(counts);
 }
 

@@ -24,7 +24,7 @@ SHELL_PATIENCE = 2 * RUN_PATIENCE  # What takes too long there ends by itself.
 TESTS = ["write_lat", "read_lat", "send_lat", "atomic_lat", "write_bw", "read_bw", "send_bw", "atomic_bw"]
 
 
-MACHINES_MOST = 4
+MACHINES_MOST = 3
 
 
 class CannotBeHad(Exception):

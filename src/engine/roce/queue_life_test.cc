@@ -245,8 +245,10 @@ TEST(RoceQueueLife, Ibta_10_3_1_5_DrainedComesBehindTheDataOfReads) {
     world.pair.run_until([&] { return engine_of(world, 1).counters().packets_received > 0; });
     ASSERT_TRUE(engine_of(world).suspend_queue(world.pair.now(), 0).ok());
     world.pair.run_until([&] { return events(world, AsyncEventKind::kQueueDrained) > 0; });
+    EXPECT_EQ(events(world, AsyncEventKind::kQueueDrained), 1U) << seed;
     EXPECT_TRUE(world.holds(0, 4096, 1024, 9)) << seed;
     world.pair.run_until_idle();
+    EXPECT_EQ(events(world, AsyncEventKind::kQueueDrained), 1U) << seed;
     EXPECT_EQ(world.completions(0).size(), 1U);
   }
 }

@@ -562,6 +562,7 @@ bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
   if (wire::psn_after(requester.sent, requester.highest_sent)) requester.highest_sent = requester.sent;
   pair.transmit.pop();  // The payload reference goes with the packet.
   retransmission_.note_sent(now, pair, psn, again);
+  give_up_front(pair);  // While there is a packet to tell of, after which the caller looks for accesses.
   if (requester.sending != pair.send.tail()) core_.kick(pair);
   return true;
 }

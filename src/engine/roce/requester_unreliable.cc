@@ -49,6 +49,7 @@ void Requester::note_left(QueuePair& pair, const TransmitEntry& packet) {
   const bool ends = packet.packet + 1 == pair.send.front().packets;
   pair.transmit.pop();  // The payload reference goes with the packet.
   if (ends) complete_oldest(pair);
+  give_up_front(pair);
   core_.kick(pair);
 }
 

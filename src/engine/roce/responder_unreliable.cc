@@ -75,7 +75,8 @@ void Responder::place_in_entry(QueuePair& pair, Answer& answer, const wire::Pack
 }
 
 void Responder::receive_unreliable(QueuePair& pair, const wire::Packet& packet) {
-  if (pair.answers.full() || core_.port.available(pair.share) < kAccessesPerPacket + kHeaderAccesses) {
+  const bool full = pair.answers.full() && pair.answers.back().outstanding >= kPlacementsMost;
+  if (full || core_.port.available(pair.share) < kAccessesPerPacket + kHeaderAccesses) {
     ++core_.counters.dropped_no_resources;
     return;
   }

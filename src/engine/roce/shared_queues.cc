@@ -399,7 +399,7 @@ Result<void> RoceEngine::change_queue(TimePs now, QueueId queue, const QueueChan
   now_is.retry_count = changes.retry_count.value_or(now_is.retry_count);
   now_is.rnr_retry = changes.rnr_retry.value_or(now_is.rnr_retry);
   if (changes.max_read_atomic) now_is.max_read_atomic = *changes.max_read_atomic;
-  pair->has_changes = of_requests;
+  pair->has_changes |= of_requests;
   if (of_requests && contexts_.usable(*pair)) show_changes(*pair);
   return {};
 }

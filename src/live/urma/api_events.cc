@@ -39,9 +39,14 @@ urma_status_t urma_get_async_event(urma_context_t* ctx, urma_async_event_t* even
   if (event == nullptr) return URMA_EINVAL;
   int descriptor = -1;
   Watch watch;
+  bool waits = false;
   const auto take = [&](Context& context) -> urma_status_t {
     descriptor = context.api.async_fd;
-    if (context.events.empty()) return watch.on(descriptor) ? URMA_EAGAIN : URMA_FAIL;
+    if (context.events.empty()) {
+      // The program says by the descriptor whether it waits.
+      waits = (::fcntl(descriptor, F_GETFL) & O_NONBLOCK) == 0;
+      return !waits || watch.on(descriptor) ? URMA_EAGAIN : URMA_FAIL;
+    }
     *event = context.events.front();
     context.events.pop_front();
     count(*event, false);
@@ -52,8 +57,7 @@ urma_status_t urma_get_async_event(urma_context_t* ctx, urma_async_event_t* even
     // Another thread may have deleted it while this one waited.
     const urma_status_t status = with(tables().contexts, ctx, take);
     if (status != URMA_EAGAIN) return status;
-    // The program says by the descriptor whether it waits.
-    if ((::fcntl(watch.descriptor(), F_GETFL) & O_NONBLOCK) != 0) return URMA_EAGAIN;
+    if (!waits) return URMA_EAGAIN;
     pollfd wait{watch.descriptor(), POLLIN, 0};
     if (::poll(&wait, 1, -1) < 0) return URMA_EAGAIN;
   }

@@ -197,8 +197,9 @@ void Interface::take_hello(const UdpEndpoint& from, const PeerMessage& message) 
     if (!again) lose(*peer);  // It has begun anew.
   }
   if (peer->state != Peer::State::kUp) {
-    bring_up(*peer, message);
+    const bool tried = attempted([&] { bring_up(*peer, message); });
     review(*peer);  // Where memory is short it may have to go at once.
+    if (!tried) return;
     peer = find(from);
     if (peer == nullptr || peer->state != Peer::State::kUp) return;
   }
