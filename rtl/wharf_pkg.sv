@@ -261,7 +261,7 @@ package wharf_pkg;
   parameter logic [7:0] CompletionRemoteError    = 8'd7;
   parameter logic [7:0] CompletionRemoteAccess   = 8'd8;
   parameter logic [7:0] CompletionNotReady       = 8'd10;
-  parameter logic [7:0] CompletionRemotePoison   = 8'd13;
+  parameter logic [7:0] CompletionRemotePoison   = 8'd16;
 
   typedef struct packed {
     logic [31:0] tag;

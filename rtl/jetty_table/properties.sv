@@ -30,13 +30,15 @@ module wharf_jetty_table_rules (
   logic [3:0] first, second;                 // their tags: with a tag, strong, with a fence, fetches.
   logic [1:0] under_way, ordered, fetching;  // Those that came out and are not over.
   logic [2:0] patience;   // For how long the jetty could have been served, and was not.
+  logic       stood;      // The output showed one as the jetty was opened anew.
   logic       is_new;     // The output shows a request that it has not shown before.
   initial started = 1'b0;
-  logic opens, push, pop, ends, waits;
+  logic opens, push, pop, ends, waits, stands;
   assign opens = open_valid_i && open_jetty_i == watched;
   assign push  = doorbell_valid_i && doorbell_ready && !doorbell_refused && doorbell_jetty_i == 20'(watched);
   // A request leaves the queue in the cycle before the output shows it.
   assign pop   = is_new && request_valid && request_jetty == watched;
+  assign stands = request_valid && request_jetty == watched;
   assign ends  = done_valid_i && done_jetty_i == watched;
   assign waits = (first[2] && ordered != '0) || (first[1] && fetching != '0);
   always_comb begin
@@ -48,7 +50,8 @@ module wharf_jetty_table_rules (
       assume (under_way > 2'd1 || (done_ordered_i == (ordered != '0) && done_fetches_i == (fetching != '0)));
       assume (!pop && !(request_valid && request_jetty == watched));
     end
-    if (opens && open_value_i) assume (under_way == '0 && !pop && !(request_valid && request_jetty == watched));
+    // One at the output is forgotten with its queue, and not taken in that cycle.
+    if (opens && open_value_i) assume (under_way + 2'(pop) == 2'(stands) && !(stands && request_ready_i));
     // No more than the table promises to count.
     if (request_valid && request_jetty == watched && under_way == 2'd3) assume (!request_ready_i);
   end
@@ -71,6 +74,7 @@ module wharf_jetty_table_rules (
       fetching  <= '0;
       patience  <= '0;
       is_new    <= 1'b1;
+      stood     <= 1'b0;
     end else begin
       is_new    <= !request_valid || request_ready_i;
       under_way <= under_way + 2'(pop) - 2'(ends);
@@ -81,6 +85,11 @@ module wharf_jetty_table_rules (
         opened  <= opened || open_value_i;
         level   <= '0;
         gone    <= picked;   // It is forgotten, or has come out.
+        if (open_value_i) begin
+          under_way <= '0;
+          ordered   <= '0;
+          fetching  <= '0;
+        end
       end else begin
         level <= now + 2'(push);
         first <= push && now == '0 ? bell : next;
@@ -95,12 +104,14 @@ module wharf_jetty_table_rules (
           else ahead <= ahead - 1'b1;
         end
       end
+      stood    <= stands && opens && open_value_i;
       patience <= now == '0 || waits || !request_ready_i || open_valid_i || done_valid_i || pop ? '0 : patience + 1'b1;
     end
   end
   always_comb begin
     if (started && !rst_i) begin
       if (pop) assert (level != '0 && !waits);                   // Nothing comes from nowhere, or too early.
+      if (stood) assert (!stands);
       assert (level <= 2);
       if (pop && picked && !gone && ahead == 0) assert (request == beat);
       if (doorbell_valid_i && doorbell_ready && doorbell_jetty_i == 20'(watched)) begin

@@ -9,7 +9,8 @@ module wharf_jetty_table #(
   input  logic                       clk_i,
   input  logic                       rst_i,
 
-  // Opens a jetty with an empty queue, or closes it: what waits is forgotten. Always taken.
+  // Opens a jetty with an empty queue, or closes it: what waits is forgotten. Always taken. One that is opened forgets its
+  // request at the output too, which is not taken in that cycle.
   input  logic                       open_valid_i,
   input  logic [$clog2(Jetties)-1:0] open_jetty_i,
   input  logic                       open_value_i,
@@ -135,7 +136,8 @@ module wharf_jetty_table #(
       again_q         <= 1'b0;
     end else begin
       if (open_valid_i) open_q[open_jetty_i] <= open_value_i;
-      if (!request_valid_o || request_ready_i) request_valid_o <= serve;
+      if (opens && open_jetty_i == request_jetty_o) request_valid_o <= 1'b0;
+      else if (!request_valid_o || request_ready_i) request_valid_o <= serve;
       held_q <= held_q ? !acts : turn_valid;
       if (served_more) again_q <= 1'b1;
       else if (!done_valid_i) again_q <= 1'b0;

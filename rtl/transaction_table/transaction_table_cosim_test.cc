@@ -22,30 +22,33 @@ constexpr std::uint32_t kDepth = 2;
 const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findings& found) {
   Coverage& coverage = found.coverage;
   coverage.require_stalls({"begin", "find"});
-  for (const char* name :
-       {"waits for a slot", "found", "answered before", "number of the future", "jetty beyond the table",
-        "opened while some wait", "begins and ends at once", "kept", "asked again"})
+  for (const char* name : {"waits for a slot", "found", "answered before", "number of the future",
+                           "jetty beyond the table", "opened while some wait", "begins and ends at once",
+                           "kept", "asked again", "held", "resumed", "resumed without being held"})
     coverage.require(name);
   Stall begin(random.substream(0));
   Stall find(random.substream(1));
   using Key = std::pair<std::uint32_t, std::uint16_t>;  // Jetty and number.
   std::map<Key, std::uint32_t> open;
   std::array<std::uint16_t, kJetties> next{};
-  std::optional<Key> asked, answered;  // In this cycle, and in the one before.
-  bool was_open = false;               // When it was asked.
+  std::array<std::array<bool, kDepth>, kJetties> held{};  // To be asked again, by the place of their number.
+  std::optional<Key> asked, answered;                     // In this cycle, and in the one before.
+  bool was_open = false;                                  // When it was asked.
   bool offers = false;
   bool opening = false;
   std::uint32_t to_open = 0;
   const auto reset = [&] {
     dut.reset();
     open.clear();
+    for (auto& places : held) places.fill(false);
     asked.reset();
     answered.reset();
     offers = false;
     opening = true;  // A jetty is opened before it is used.
     to_open = 0;
   };
-  dut->open_valid_i = dut->begin_valid_i = dut->find_valid_i = dut->end_valid_i = dut->again_valid_i = 0;
+  dut->open_valid_i = dut->begin_valid_i = dut->find_valid_i = dut->end_valid_i = dut->again_valid_i =
+      dut->resume_valid_i = 0;
   reset();
   while (dut.cycles() < cycles && found.agrees()) {
     if (random.below(5000) == 0) reset();
@@ -63,12 +66,17 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
     // The answer to what was asked in the last cycle ends it, or keeps it, or asks it again, if it waits:
     // then nothing else is asked.
     const bool ends = answered.has_value() && !dut->open_valid_i && random.below(4) != 0;
-    const bool again = answered.has_value() && was_open && open.contains(*answered) && !dut->open_valid_i &&
-                       !ends && random.below(2) == 0;
+    const bool holds = answered.has_value() && was_open && open.contains(*answered) &&
+                       held[answered->first][answered->second % kDepth];
+    const bool again = answered.has_value() && was_open && open.contains(*answered) && !holds &&
+                       !dut->open_valid_i && !ends && random.below(2) == 0;
     dut->end_valid_i = ends;
     dut->again_valid_i = again;
     if (again) dut->again_entry_i = random.next_u32();
     dut->find_valid_i = find_open && !dut->open_valid_i && !again;
+    dut->resume_valid_i = random.below(4) == 0 && !opening;
+    dut->resume_jetty_i = static_cast<std::uint8_t>(random.below(kJetties));
+    dut->resume_number_i = static_cast<std::uint16_t>(random.next_u32());
     asked.reset();
     if (dut->find_valid_i) {
       auto jetty = static_cast<std::uint32_t>(random.below(kJetties));
@@ -88,7 +96,10 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
     if (answered) {
       // One that began as it was asked for is not there yet: nobody can have answered it.
       const auto it = was_open ? open.find(*answered) : open.end();
-      if (dut->found_known_o != (it != open.end())) found.differ(now, "whether a transaction waits");
+      if (dut->found_known_o != (it != open.end() && !holds))
+        found.differ(now, "whether a transaction waits");
+      if (dut->found_held_o != holds) found.differ(now, "whether a transaction is to be asked again");
+      coverage.hit_if(holds, "held");
       if (it != open.end() && dut->found_entry_o != it->second)
         found.differ(now, "what is kept of a transaction");
       coverage.hit_if(it != open.end(), "found");
@@ -108,11 +119,18 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
       if (dut->begin_number_o != key.second) found.differ(now, "the number of a transaction");
       coverage.hit_if(begins && ends && dut->found_known_o, "begins and ends at once");
     }
-    if (answered && ends && was_open)
+    if (answered && ends && was_open && !holds)
       open.erase(*answered);
     else if (answered)
       coverage.hit_if(open.contains(*answered), "kept");
+    if (dut->resume_ready_o == dut->open_valid_i) found.differ(now, "whether one may be asked again");
+    if (dut->resume_valid_i && dut->resume_ready_o) {
+      bool& is_held = held[dut->resume_jetty_i][dut->resume_number_i % kDepth];
+      coverage.hit(is_held ? "resumed" : "resumed without being held");
+      is_held = false;
+    }
     if (again) {
+      held[answered->first][answered->second % kDepth] = true;
       coverage.hit("asked again");
       open[*answered] = dut->again_entry_i;
     }
@@ -127,6 +145,7 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
       std::erase_if(open, [&](const auto& entry) { return entry.first.first == jetty; });
       coverage.hit_if(open.size() != before, "opened while some wait");
       next[jetty] = 0;
+      held[jetty].fill(false);
     }
     answered = asked;
     dut.tick();

@@ -89,7 +89,8 @@ module wharf_ub_nic #(
   // ================================================================ From the doorbell to jobs
 
   // A request that no packet can carry never enters a queue.
-  logic end_valid, end_ordered, end_fetches, unexpected;  // A transaction is over; a response belongs to none.
+  logic end_valid, end_known, end_ordered, end_fetches;  // A transaction is over.
+  logic unexpected, forgotten;                           // A response belongs to none.
   logic is_request, table_ready, table_refused;
   always_comb begin
     unique case (doorbell_i.operation)
@@ -113,7 +114,7 @@ module wharf_ub_nic #(
     .doorbell_request_i(doorbell_i), .doorbell_order_i(doorbell_i.order), .doorbell_fence_i(doorbell_i.fence),
     .doorbell_fetches_i(doorbell_i.operation >= wharf_pkg::OperationRead), .doorbell_refused_o(table_refused),
     .request_valid_o(turn_valid), .request_ready_i(turn_ready), .request_jetty_o(turn_jetty), .request_o(turn),
-    .done_valid_i(end_valid), .done_jetty_i(heard.requester_id[JettyW-1:0]), .done_ordered_i(end_ordered),
+    .done_valid_i(end_valid && end_known), .done_jetty_i(heard.requester_id[JettyW-1:0]), .done_ordered_i(end_ordered),
     .done_fetches_i(end_fetches)
   );
 
@@ -126,10 +127,10 @@ module wharf_ub_nic #(
     .clk_i, .rst_i,
     .in_valid_i(turn_valid), .in_ready_o(turn_ready), .in_data_i({turn_jetty, turn}),
     .out_valid_o(request_valid), .out_ready_i(request_ready), .out_data_o({request_jetty, request}),
-    .give_valid_i(end_valid || unexpected), .give_count_i(CreditW'(1)), .error_o(credit_error), .credits_o(credits_left)
+    .give_valid_i(end_valid || forgotten), .give_count_i(CreditW'(1)), .error_o(credit_error), .credits_o(credits_left)
   );
 
-  logic                        begin_ready, find_valid, found_valid, found_known, jobs_ready, again_valid;
+  logic                        begin_ready, find_valid, found_valid, found_known, found_held, jobs_ready, again_valid;
   logic [15:0]                 tassn;
   logic [EntryW-1:0]           found, again_entry;
   wharf_pkg::ub_headers_t      heard;
@@ -139,12 +140,15 @@ module wharf_ub_nic #(
     .begin_valid_i(request_valid && jobs_ready), .begin_ready_o(begin_ready), .begin_jetty_i(request_jetty),
     .begin_entry_i({5'd0, request}), .begin_number_o(tassn),
     .find_valid_i(find_valid), .find_jetty_i(heard.requester_id), .find_number_i(heard.tassn),
-    .found_valid_o(found_valid), .found_known_o(found_known), .found_entry_o(found), .end_valid_i(end_valid),
-    .again_valid_i(again_valid), .again_entry_i(again_entry)
+    .found_valid_o(found_valid), .found_known_o(found_known), .found_held_o(found_held), .found_entry_o(found),
+    .end_valid_i(end_valid), .again_valid_i(again_valid), .again_entry_i(again_entry),
+    .resume_valid_i(retry_valid && retry_taken), .resume_ready_o(resume_ready), .resume_jetty_i(retry_jetty[JettyW-1:0]),
+    .resume_number_i(retry_tassn)
   );
 
-  // Requests that the peer could not take yet. Each has its credit, so there is room for all.
-  logic                    retry_valid, retry_ready, retry_room;
+  // Requests that the peer could not take yet. Each has its credit and is there once, so there is room for all that
+  // a peer can honestly refuse.
+  logic                    retry_valid, retry_taken, resume_ready, retry_room;
   logic [4:0]              again_code;
   logic [19:0]             retry_jetty;
   logic [15:0]             retry_tassn;
@@ -153,7 +157,7 @@ module wharf_ub_nic #(
     .clk_i, .rst_i,
     .in_valid_i(again_valid), .in_ready_o(retry_room), .in_code_i(again_code),
     .in_entry_i({heard.requester_id, heard.tassn, again_entry[RequestW-1:0]}),
-    .out_valid_o(retry_valid), .out_ready_i(retry_ready), .out_entry_o({retry_jetty, retry_tassn, retry})
+    .out_valid_o(retry_valid), .out_ready_i(retry_taken && resume_ready), .out_entry_o({retry_jetty, retry_tassn, retry})
   );
 
   wharf_pkg::ub_job_t request_job, retry_job, response_job, queued_job, job;
@@ -174,8 +178,8 @@ module wharf_ub_nic #(
   );
   wharf_merge #(.Width(JobW), .Ports(3)) jobs (
     .clk_i, .rst_i,
-    .in_valid_i({retry_valid, queued_valid, request_valid && begin_ready}),
-    .in_ready_o({retry_ready, queued_ready, jobs_ready}), .in_data_i({retry_job, queued_job, request_job}),
+    .in_valid_i({retry_valid && resume_ready, queued_valid, request_valid && begin_ready}),
+    .in_ready_o({retry_taken, queued_ready, jobs_ready}), .in_data_i({retry_job, queued_job, request_job}),
     .out_valid_o(job_valid), .out_ready_i(job_ready), .out_data_o(job), .out_port_o(job_source)
   );
 
@@ -309,7 +313,7 @@ module wharf_ub_nic #(
     .LengthW(LengthW), .NotReadyCode(NotReadyCode), .NotReadyAttempts(NotReadyAttempts), .PageFaultCode(PageFaultCode),
     .PageFaultAttempts(PageFaultAttempts)
   ) receiver (
-    .clk_i, .rst_i, .route_i,
+    .clk_i, .rst_i, .route_i, .opening_i(open_valid_i),
     .read_valid_i(read_valid), .read_ready_o(read_ready), .read_drop_i(read_drop), .read_headers_i(heard),
     .read_start_i(read_start), .read_length_i(read_length),
     .take_valid_o(take_valid), .take_ready_i(take_ready), .take_data_o(take_data), .take_start_o(take_start),
@@ -318,9 +322,10 @@ module wharf_ub_nic #(
     .due_o(due), .due_taken_i(due_taken), .due_negative_o(due_negative), .due_number_o(due_number),
     .due_tpmsn_o(due_tpmsn),
     .ask_valid_o(asks), .ask_right_o(asked_right), .answer_valid_i(granted_valid), .answer_i(granted),
-    .find_valid_o(find_valid), .found_valid_i(found_valid), .found_known_i(found_known), .found_i(found),
-    .end_valid_o(end_valid), .end_ordered_o(end_ordered), .end_fetches_o(end_fetches),
-    .again_valid_o(again_valid), .again_code_o(again_code), .again_entry_o(again_entry),
+    .find_valid_o(find_valid), .found_valid_i(found_valid), .found_known_i(found_known),
+    .found_held_i(found_held), .found_i(found),
+    .end_valid_o(end_valid), .end_known_o(end_known), .end_ordered_o(end_ordered), .end_fetches_o(end_fetches),
+    .again_room_i(retry_room), .again_valid_o(again_valid), .again_code_o(again_code), .again_entry_o(again_entry),
     .want_valid_o(wants_receive), .want_checks_o(receive_checks), .taken_valid_i(receive_valid),
     .taken_result_i(receive_result), .taken_i(receive),
     .write_valid_o(write_valid), .write_ready_i(write_ready), .write_address_o(write_address),
@@ -330,7 +335,8 @@ module wharf_ub_nic #(
     .job_valid_o(response_valid), .job_room_i(response_room), .job_o(response_job),
     .completion_valid_o(completion_valid), .completion_ready_i(completion_ready), .completion_o(completion),
     .malformed_o(malformed), .unknown_o(unknown), .duplicate_o(duplicate), .ahead_o(ahead), .deferred_o(deferred),
-    .refused_o(refused), .not_ready_o(not_ready), .unexpected_o(unexpected)
+    .refused_o(refused), .not_ready_o(not_ready), .unexpected_o(unexpected),
+    .forgotten_o(forgotten)
   );
   wharf_receive_table #(.Jetties(Jetties), .Depth(ReceiveDepth), .EntryW(wharf_pkg::NicReceiveW)) receive_table (
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i, .open_value_i, .open_token_i,
@@ -410,6 +416,6 @@ module wharf_ub_nic #(
   end
   assign stages_o = {tx_valid_o, kept_valid, frame_valid, made_valid, job_valid, request_valid};
   logic unused;
-  assign unused = &{1'b0, credit_error, credits_left, responses, job_source, retry_room, data_bytes, data_last, read_pad,
+  assign unused = &{1'b0, credit_error, credits_left, responses, job_source, data_bytes, data_last, read_pad,
                     timer_runs, attempts, got_bytes, got_last, memory_source, heard};
 endmodule

@@ -11,6 +11,7 @@ module wharf_ub_receiver #(
   input  logic                        clk_i,
   input  logic                        rst_i,
   input  wharf_pkg::ub_route_t        route_i,
+  input  logic                        opening_i,         // A jetty is opened: no request of this side ends now.
 
   // Packets from the codec.
   input  logic                        read_valid_i,
@@ -47,10 +48,13 @@ module wharf_ub_receiver #(
   output logic                        find_valid_o,
   input  logic                        found_valid_i,
   input  logic                        found_known_i,
+  input  logic                        found_held_i,      // It is to be asked again: nothing can be its answer.
   input  logic [wharf_pkg::NicTransactionW-1:0] found_i,   // How often it was asked again, and the request.
   output logic                        end_valid_o,
+  output logic                        end_known_o,       // Its jetty has not been opened anew since it was found.
   output logic                        end_ordered_o,     // What is over had an order tag,
   output logic                        end_fetches_o,     // or was a Read or an atomic.
+  input  logic                        again_room_i,      // There is room for one that is to be asked again.
   output logic                        again_valid_o,     // It is to be asked again after a delay.
   output logic [4:0]                  again_code_o,
   output logic [wharf_pkg::NicTransactionW-1:0] again_entry_o,
@@ -90,7 +94,8 @@ module wharf_ub_receiver #(
   output logic                        deferred_o,
   output logic                        refused_o,
   output logic                        not_ready_o,
-  output logic                        unexpected_o
+  output logic                        unexpected_o,
+  output logic                        forgotten_o        // An answer to a request that nobody knows any more.
 );
   localparam logic [3:0] Idle        = 4'd0;
   localparam logic [3:0] Check       = 4'd1;   // The segment table looks.
@@ -127,7 +132,7 @@ module wharf_ub_receiver #(
   assign looks      = state_q == Idle && read_valid_i;
   assign is_request = h.kind == wharf_pkg::UbRequest;
   assign takes      = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_next &&
-                      (!is_request || job_room_i);
+                      (is_request ? job_room_i : again_room_i);
   assign malformed_o = looks && read_drop_i != wharf_pkg::DropNone;
   assign unknown_o   = looks && read_drop_i == wharf_pkg::DropNone && (!is_here || !(is_data || is_ack || is_nak));
   assign duplicate_o = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_behind;
@@ -245,7 +250,7 @@ module wharf_ub_receiver #(
   assign repeats = h.last && outcome_q == wharf_pkg::CompletionSuccess && got_q == '0 &&
                    ((h.status == wharf_pkg::StatusNotReady && (NotReadyAttempts == 7 || 32'(attempts) < NotReadyAttempts)) ||
                     (h.status == wharf_pkg::StatusPageFault && 32'(attempts) < PageFaultAttempts));
-  assign again_valid_o = state_q == Again;
+  assign again_valid_o = state_q == Again && !opening_i && found_known_i;
   assign again_code_o  = h.status == wharf_pkg::StatusNotReady ? h.info : 5'(PageFaultCode);
   assign again_entry_o = {attempts_q == '1 ? attempts_q : attempts_q + 5'd1, found_q};
   always_comb begin
@@ -270,8 +275,8 @@ module wharf_ub_receiver #(
     end
   end
   assign wants = outcome == wharf_pkg::CompletionSuccess && read_length_i != '0;
-  assign is_over            = state_q == Complete && completion_ready_i;
-  assign completion_valid_o = state_q == Complete || state_q == Notice;
+  assign is_over            = state_q == Complete && completion_ready_i && !opening_i;
+  assign completion_valid_o = (state_q == Complete && !opening_i) || state_q == Notice;
   always_comb begin
     completion_o           = '0;
     completion_o.tag       = found_q.tag;
@@ -296,7 +301,11 @@ module wharf_ub_receiver #(
   assign end_ordered_o = found_q.order == wharf_pkg::OrderRelaxed || found_q.order == wharf_pkg::OrderStrong;
   assign end_fetches_o = found_q.operation >= wharf_pkg::OperationRead;
   assign end_valid_o   = is_over;
-  assign unexpected_o = state_q == Find && found_valid_i && !found_known_i && h.last;
+  assign end_known_o   = found_known_i;
+  // One that is held still has its credit.
+  assign unexpected_o = (state_q == Find && found_valid_i && !found_known_i && h.last) ||
+                        (state_q == Again && !opening_i && !found_known_i);
+  assign forgotten_o  = unexpected_o && !found_held_i;
   assign refused_o    = state_q == Reply && failed_q;
 
   // ---------------------------------------------------------------- Memory and frame
@@ -348,14 +357,14 @@ module wharf_ub_receiver #(
           else state_q <= !h.last ? Leave : (has_receive_q ? Notice : Reply);
         end
         Notice: if (completion_ready_i) state_q <= Reply;
-        Again: state_q <= Leave;
+        Again: if (!opening_i) state_q <= Leave;
         AtomicRead: if (line_ready_i) state_q <= AtomicWait;
         AtomicWait: if (line_answer_valid_i) state_q <= AtomicWrite;
         AtomicWrite: if (!changes) state_q <= Reply;
                      else if (line_ready_i) state_q <= AtomicEnd;
         AtomicEnd: if (written_i) state_q <= Reply;
         Reply: state_q <= placed_q ? Idle : Leave;
-        Complete: if (completion_ready_i) state_q <= placed_q ? Idle : Leave;
+        Complete: if (is_over) state_q <= placed_q ? Idle : Leave;
         default: if (take_ready_i) state_q <= Idle;
       endcase
     end

@@ -34,7 +34,8 @@ constexpr bool tells_trims(Protocol protocol) { return protocol == Protocol::kUe
 /// Whether marks have a field of the protocol's own, whatever the IP header says.
 constexpr bool has_own_mark(Protocol protocol) { return protocol == Protocol::kUb; }
 
-/// Whether the headers say that the packet has been sent before. In an answer the same bit tells of what it answers.
+/// Whether the headers say that the packet has been sent before. In an answer the same bit tells of what it
+/// answers.
 inline bool says_retransmitted(const Packet& packet) {
   const UetPrologue& uet = packet.uet.prologue;
   return packet.protocol == Protocol::kUet && uet.retransmitted() && !is_uet_ack(uet.type) &&

@@ -278,7 +278,8 @@ void RootComplex::answer(TimePs now, TimePs data_at, std::uint32_t slot) {
   const ordering::Response& response = responses_[slot];
   if (order_ != nullptr) {
     const std::uint64_t stores = stores_before(order_->answered(now, response));
-    if (response.kind != ordering::Kind::kWrite && !order_->have_stores_arrived(stores)) behind_.push_back({slot, stores, false});
+    if (response.kind != ordering::Kind::kWrite && !order_->have_stores_arrived(stores))
+      behind_.push_back({slot, stores, false});
   }
   if (response.kind == ordering::Kind::kWrite) {
     tell_device(now, slot);

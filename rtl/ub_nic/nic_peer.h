@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// One NIC before a peer that a test plays by hand: it acknowledges every packet, and answers only what the
+// test answers, so also what no honest peer would. Apart from the pair of NICs, of which both are honest.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/random.h"
+#include "engine/ub/exchange.h"
+#include "rtl/cosim/clocked.h"
+#include "rtl/cosim/packed.h"
+#include "rtl/ub_nic/nic_memory.h"
+#include "rtl/ub_nic/nic_pair.h"
+#include "rtl/ub_nic/nic_plan.h"
+#include "verbs/work_request.h"
+#include "wire/frame.h"
+#include "wire/ub_opcode.h"
+
+namespace wharf::rtl {
+
+template <typename Model>
+class NicPeer {
+ public:
+  struct Completion {
+    std::uint32_t tag = 0;
+    std::uint8_t status = 0;
+  };
+
+  NicPeer() {
+    nic->post_valid_i = nic->doorbell_valid_i = nic->rx_valid_i = nic->answer_valid_i = nic->consumed_i = 0;
+    nic->open_valid_i = nic->segment_valid_i = nic->memory_ready_i = 0;
+    nic->tx_ready_i = 1;
+    set_route(*nic, 0);
+    nic.reset();
+    std::memset(memory_.at(NicMemory::kBase + NicPlan::kRingAt), 0, NicPlan::kEntryBytes * NicPlan::kRing);
+    for (std::uint32_t jetty = 0; jetty < NicPlan::kJetties; ++jetty) {
+      open(jetty);
+      run(1);
+    }
+  }
+
+  /// In the next cycle.
+  void open(std::uint32_t jetty) {
+    nic->open_valid_i = nic->open_value_i = 1;
+    nic->open_jetty_i = static_cast<std::uint8_t>(jetty);
+    nic->open_token_i = 0;
+  }
+
+  void run(std::uint32_t cycles) {
+    for (std::uint32_t i = 0; i < cycles; ++i) cycle();
+  }
+
+  /// A Send of 8 inline bytes or a Read of 8 bytes, in the next cycle in which it is taken.
+  void ring(std::uint32_t jetty, wire::TaOpcode operation, verbs::OrderTag order, std::uint32_t tag) {
+    Packed<464> bits;
+    bits.put(static_cast<std::uint64_t>(operation), 4);
+    bits.put(operation == wire::TaOpcode::kRead ? 0 : 1, 1);
+    bits.put(static_cast<std::uint64_t>(order), 2);
+    bits.put(0, 21);  // No fence, jetty 0.
+    bits.put(NicMemory::kBase, 64);
+    bits.put(0, 52);
+    bits.put(8, 32);
+    bits.put(NicMemory::kBase + NicPlan::kLocal, 64);
+    bits.put(0, 64);
+    for (std::uint32_t i = 0; i < 16; ++i) bits.put(0x40 + i, 8);
+    bits.put(tag, 32);
+    std::memcpy(nic->doorbell_i.data(), bits.words().data(), sizeof bits.words());
+    nic->doorbell_jetty_i = jetty;
+    nic->doorbell_valid_i = 1;
+    while (nic->doorbell_valid_i != 0) cycle();
+  }
+
+  /// A response to `request`: with eight bytes of data to a Read that succeeds.
+  void answer(const wire::Btah& request, wire::UbResponseStatus status,
+              wire::UbResponseInfo info = wire::UbResponseInfo::kNone) {
+    wire::Packet packet = packet_of_peer();
+    wire::Atah& response = wire::use_response(packet.ub);
+    response.requester_id = request.requester_id;
+    response.tassn = request.tassn;
+    response.status = status;
+    response.info = static_cast<std::uint8_t>(info);
+    packet.ub.rtph.opcode = wire::TpOpcode::kReliable;
+    packet.ub.rtph.psn = next_++;
+    packet.ub.rtph.last = true;
+    static constexpr std::array<std::byte, 8> kData{};
+    if (request.opcode == wire::TaOpcode::kRead && status == wire::UbResponseStatus::kSuccess) {
+      response.opcode = wire::TaOpcode::kReadResponse;
+      packet.payload = wire::bytes_payload(kData);
+    }
+    send(packet);
+  }
+
+  Clocked<Model> nic;
+  std::vector<wire::Btah> requests;     ///< That came, in their order.
+  std::vector<Completion> completions;  ///< That the host has taken.
+
+ private:
+  static wire::Packet packet_of_peer() {
+    wire::Packet packet = wire::ub_packet();
+    packet.source = {1};
+    packet.destination = {0};
+    packet.entropy = 0xc001;
+    packet.ub.rtph.source_tpn = ub::tpn_toward(wire::HostAddress{0}, 0);
+    packet.ub.rtph.destination_tpn = ub::tpn_toward(wire::HostAddress{1}, 0);
+    return packet;
+  }
+
+  void send(const wire::Packet& packet) {
+    std::vector<std::byte> frame(512);
+    frame.resize(wire::encode(packet, frame));
+    to_come_.push_back(frame);
+  }
+
+  void cycle() {
+    memory_.drive(*nic, nic.cycles(), false);
+    nic->consumed_i = take_completion();
+    nic->rx_valid_i = !to_come_.empty();
+    if (!to_come_.empty()) offer(to_come_.front());
+    nic.settle();
+    memory_.take(*nic, nic.cycles(), false);
+    if (nic->rx_valid_i != 0) {
+      at_ += 64;
+      if (nic->rx_last_i != 0) {
+        to_come_.pop_front();
+        at_ = 0;
+      }
+    }
+    if (nic->tx_valid_o != 0) {
+      const Flit flit = flit_of(nic->tx_data_o.data());
+      frame_.insert(frame_.end(), flit.begin(), flit.begin() + nic->tx_bytes_o);
+      if (nic->tx_last_o != 0) hear();
+    }
+    const bool rang = nic->doorbell_ready_o != 0;
+    nic.tick();
+    nic->open_valid_i = 0;
+    if (rang) nic->doorbell_valid_i = 0;
+  }
+
+  void offer(const std::vector<std::byte>& frame) {
+    Flit flit{};
+    const std::size_t count = std::min<std::size_t>(64, frame.size() - at_);
+    std::memcpy(flit.data(), frame.data() + at_, count);
+    put_flit(flit, nic->rx_data_i.data());
+    nic->rx_bytes_i = static_cast<std::uint8_t>(count);
+    nic->rx_last_i = at_ + count == frame.size();
+    nic->rx_bad_i = 0;
+  }
+
+  /// A whole frame of the NIC.
+  void hear() {
+    wire::Packet packet;
+    const wire::DropReason reason = wire::decode(frame_, wire::LinkType::kEthernet, packet);
+    frame_.clear();
+    if (reason != wire::DropReason::kNone || packet.ub.transaction != wire::UbTransaction::kRequest) return;
+    requests.push_back(packet.ub.request);
+    wire::Packet acknowledgement = packet_of_peer();
+    acknowledgement.ub.rtph.opcode = wire::TpOpcode::kAck;
+    acknowledgement.ub.rtph.psn = packet.ub.rtph.psn;
+    send(acknowledgement);
+  }
+
+  bool take_completion() {
+    const std::byte* const entry = memory_.at(NicMemory::kBase + NicPlan::kRingAt) +
+                                   std::size_t{NicPlan::kEntryBytes} * completions.size();
+    if (completions.size() == NicPlan::kRing || (std::to_integer<unsigned>(entry[15]) & 1U) == 0)
+      return false;
+    completions.push_back({load_le32(entry), std::to_integer<std::uint8_t>(entry[12])});
+    return true;
+  }
+
+  NicMemory memory_{NicPlan::kBytes, RandomStream(1, "memory")};
+  std::deque<std::vector<std::byte>> to_come_;
+  std::vector<std::byte> frame_;
+  std::size_t at_ = 0;      ///< Bytes of the first frame that have gone in.
+  std::uint32_t next_ = 0;  ///< Number of the peer's next packet.
+};
+
+}  // namespace wharf::rtl
