@@ -76,6 +76,7 @@ struct EngineCore {
   Counters counters;
   std::vector<std::unique_ptr<QueuePair>> queues;
   std::uint32_t queue_count = 0;                                 ///< Of `queues`.
+  std::uint32_t first_free = 0;                                  ///< Queue pairs before it are all in use.
   reliability::DeadlineHeap timers;                              ///< By queue.
   std::array<Ring<std::uint32_t>, kSendClassCount> ready_flows;  ///< queue * 2 + flow.
   wire::TrafficClassMask classes_listed = 0;                     ///< Those whose list is not empty.

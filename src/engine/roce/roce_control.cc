@@ -85,10 +85,10 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
   }
   bool own_receive_queue = false;
   WHARF_TRY(attach_shared(config, own_receive_queue));
-  const auto free_queue =
-      std::find_if(core_.queues.begin(), core_.queues.end(), [](const auto& pair) { return !pair->in_use; });
-  engine::QueueId id = static_cast<engine::QueueId>(free_queue - core_.queues.begin());
-  if (free_queue == core_.queues.end()) {
+  engine::QueueId id = core_.first_free;
+  while (id < core_.queue_count && core_.queues[id]->in_use) ++id;
+  core_.first_free = id;
+  if (id == core_.queue_count) {
     if (id >= kMaxQueues) {
       return input_error("all " + std::to_string(kMaxQueues) +
                          " queue pairs are in use, expected destroy_queue() first");
@@ -214,6 +214,7 @@ Result<void> RoceEngine::destroy_queue(TimePs now, engine::QueueId queue) {
   contexts_.forget(now, *pair);
   detach_shared(*pair);
   pair->in_use = false;
+  core_.first_free = std::min(core_.first_free, pair->id);
   pair->usual = {};
   resume_others(now);
   return {};
