@@ -190,7 +190,7 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
 TEST(JettyTable, AgreesWithQueuesAndAList) { expect_agreement<Vwharf_jetty_table>(kRun, 100000); }
 
 TEST(JettyTable, EveryPlantedFaultIsFound) {
-  expect_faults_found<Vwharf_jetty_table_planted>(kRun, "rtl/jetty_table/faults.txt", 30000);
+  expect_faults_found<Vwharf_jetty_table_planted>(kRun, "rtl/jetty_table/faults.txt", 100000);
 }
 
 }  // namespace
