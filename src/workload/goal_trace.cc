@@ -191,7 +191,7 @@ class GoalReader {
     }
     section.line = number.line;
     WHARF_TRY(keyword("{"));
-    labels_.clear();
+    labels_ = {};  // One of many labels keeps the room of all.
     names_.clear();
     pending_.clear();
     calc_ = {};
@@ -209,7 +209,14 @@ class GoalReader {
 
   Result<std::uint32_t> find(const Token& label) const {
     const auto found = labels_.find(label.text);
-    if (found == labels_.end()) return tokens_.refuse_token(label, "a label of this rank", names_);
+    if (found == labels_.end()) {
+      // The nearest of a million names, or of one of a thousand letters, takes longer to find than it is
+      // worth.
+      constexpr std::size_t kNamesCompared = 1000;
+      if (label.text.size() > kLabelLongest || names_.size() > kNamesCompared)
+        return tokens_.refuse_token(label, "a label of this rank");
+      return tokens_.refuse_token(label, "a label of this rank", names_);
+    }
     return found->second;
   }
 

@@ -98,6 +98,7 @@ void Pds::receive_sequenced_control(TimePs now, std::uint32_t index, const wire:
     // Every PSN below has been answered: the source would not close otherwise. Choice: a close that overtakes
     // something waits for it.
     if (control.psn != rx.expected) {
+      if (!wire::uet_psn_after(control.psn, rx.expected)) return;  // A late one.
       record.closing = true;
       record.close_psn = control.psn;
       return;

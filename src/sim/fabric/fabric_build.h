@@ -14,6 +14,14 @@ void Fabric<Host>::build_ports(const Topology& topology) {
   state_.ports.resize(parallel ? 2 * links : links);
   state_.counters.resize(state_.ports.size());
   state_.rates.resize(links);
+  if (config.any_retries()) {
+    state_.slowest.resize(links);
+    for (PortId id = 0; id < links; ++id) state_.slowest[id] = topology.port(id).rate.value;
+    for (const LinkChange& change : config.changes) {
+      std::uint64_t& least = state_.slowest[change.port];
+      if (change.rate.value != 0) least = std::min(least, change.rate.value);
+    }
+  }
   for (PortId id = 0; id < links; ++id) {
     const TopologyPort& link = topology.port(id);
     Port& port = state_.ports[id];

@@ -102,6 +102,11 @@ Result<void> validate(const FabricConfig& config, const Topology& topology) {
         fmt::format("fabric.faults has {} entries, expected 0, 1 or {}", config.faults.size(), ports));
   for (const LinkFaults& faults : config.faults) WHARF_TRY(validate(faults));
   for (PortId port = 0; port < ports && config.any_retries(); ++port) {
+    if (config.retries(port) != config.retries(topology.port(port).reverse))
+      return input_error(
+          fmt::format("fabric.faults: port {} retries and the other direction of its link does not, "
+                      "expected both or neither",
+                      config.retries(port) ? port : topology.port(port).reverse));
     const TimePs round =
         topology.port(port).delay + topology.port(topology.port(port).reverse).delay + config.fec_delay * 2;
     const TimePs timer =

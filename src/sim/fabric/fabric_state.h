@@ -62,6 +62,7 @@ struct FabricState {
   std::vector<PortCounters> counters;
   std::vector<congestion::CaqmPort> caqm;  ///< By port, or none.
   std::vector<std::uint64_t> rates;        ///< Bits per second, by port.
+  std::vector<std::uint64_t> slowest;      ///< The least that it ever is, by port, when links retry; or none.
   std::vector<LinkDraws> draws;            ///< By port, when each fault has a stream of its own; or none.
   std::vector<SwitchState> switches;
   std::vector<Host> hosts;

@@ -82,6 +82,7 @@ struct LinkRetrySender {
   void begin() {
     state = State::kAdvance;
     first = far_expects = replay_at = replays = 0;
+    init_due = false;
     deadline = kNever;
   }
 };

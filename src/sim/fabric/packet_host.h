@@ -149,9 +149,9 @@ class PacketHost {
 
   /// So many bytes that have arrived wait for the host's memory.
   void note_backlog(std::uint64_t bytes) requires requires(Endpoint& endpoint) {
-    endpoint.engine().note_backlog(bytes);
+    endpoint.note_backlog(bytes);
   }
-  { endpoint_.engine().note_backlog(bytes); }
+  { endpoint_.note_backlog(bytes); }
 
   /// Whoever watches the endpoint looks at it now.
   void sample(TimePs now) {

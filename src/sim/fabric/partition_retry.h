@@ -33,12 +33,14 @@ TimePs Partition<Host>::replay_time(PortId number) const {
   const auto latency = [&](NodeId node) {
     return state_.topology->is_host(node) ? kTimeZero : state_.topology->node(node).latency;
   };
-  const auto carried = [&](std::uint32_t bytes, BitsPerSecond rate) {
-    return picoseconds(static_cast<std::int64_t>(serialisation_ps(bytes, rate.value)));
+  // At the slowest that either direction becomes: the other one may be another thread's.
+  const auto carried = [&](std::uint32_t bytes, PortId port) {
+    return picoseconds(static_cast<std::int64_t>(serialisation_ps(bytes, state_.slowest[port])));
   };
   const std::uint32_t behind = kLongestFrame + rules.ctlos_target_spacing + kOrderedSetBytes;
   return there.delay + back.delay + state_.config.fec_delay * 2 + latency(there.peer) + latency(there.node) +
-         carried(kLongestFrame, there.rate) + carried(behind, back.rate) + faults_of(number).jitter * 2;
+         carried(kLongestFrame, number) + carried(behind, there.reverse) + faults_of(number).jitter +
+         faults_of(there.reverse).jitter;
 }
 
 template <FabricHost Host>

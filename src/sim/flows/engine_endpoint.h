@@ -74,6 +74,13 @@ class EngineEndpoint {
   const E& engine() const { return engine_; }
   PortEngines<E> engines() { return {engine_, others_}; }
 
+  /// So many bytes that have arrived at any port wait for the host's memory.
+  void note_backlog(std::uint64_t bytes) requires requires(E& engine) { engine.note_backlog(bytes); }
+  {
+    engine_.note_backlog(bytes);
+    for (E& other : others_) other.note_backlog(bytes);
+  }
+
   /// Where `packet` goes: the host, and the port there; without engines by port that of the same number.
   std::uint32_t host_of(const wire::Packet& packet) const {
     const std::uint32_t address = packet.destination.number;
