@@ -236,7 +236,33 @@ TEST(LinkRetry, ALinkThatReturnsBeginsAgain) {
   EXPECT_TRUE(std::is_sorted(arrived.begin(), arrived.end()));
   const PortCounters counters = fabric.port_counters(0);
   EXPECT_EQ(arrived.size() + counters.lost, 550u);
+  EXPECT_GT(arrived.size(), 490u) << "all that came after its return";
   EXPECT_EQ(counters.retry_flushes, 1u);
+}
+
+// Ten times slower than its topology says, from a time on: answers wait behind slow frames, and nothing is
+// lost.
+TEST(LinkRetry, ALinkThatSlowsDownIsWaitedFor) {
+  const Topology topology = back_to_back(kLink);
+  FabricConfig config = with({{.retry = true, .retry_limit = 1}});
+  for (const PortId port : {0U, 1U})
+    config.changes.push_back({.at = microseconds(5), .port = port, .rate = {kLink.rate.value / 100}});
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 1, 300, 1000);
+  fabric.send_burst(1, 0, 300, 1000);
+  EXPECT_EQ(fabric.run(), FabricEnd::kDrained);
+  for (const PortId port : {0U, 1U}) {
+    EXPECT_EQ(fabric.port_counters(port).retry_timeouts, 0u);
+    EXPECT_EQ(fabric.port_counters(port).retry_flushes, 0u);
+    EXPECT_EQ(numbers(fabric.received(port), 1 - port), first_numbers(300));
+  }
+}
+
+TEST(LinkRetry, RefusesOneDirectionAlone) {
+  const Topology topology = back_to_back(kLink);
+  const auto checked = validate(with({{.retry = true}, {}}), topology);
+  ASSERT_FALSE(checked.ok());
+  EXPECT_NE(checked.error().message.find("the other direction"), std::string::npos);
 }
 
 struct Flood {

@@ -80,6 +80,17 @@ TEST(FabricCut, ATargetThatIsBehindHoldsItsSourcesBack) {
   EXPECT_GT(with.summary["goodput_gbps"].get<double>(), 47);
 }
 
+/// With a port for each flow every port has an engine, and each hears of what waits for the host's memory.
+TEST(FabricCut, EveryPortOfATargetThatIsBehindHoldsItsSourcesBack) {
+  const auto refused = [](const char* key) {
+    const Ended ended =
+        run({"traffic.collective=incast", "topology.from=rail_servers:1x9x2x1", "traffic.ranks=9",
+             "traffic.size=4MiB", "fabric.pcie_rate=0.5", "fabric.path_selection=flow", key});
+    return ended.summary["hosts_did"]["refused"].get<std::uint64_t>();
+  };
+  EXPECT_LT(refused("fabric.target_flow_control=true"), refused("fabric.target_flow_control=false") / 2);
+}
+
 /// A small probe finds a round trip that lacks the time of a full packet: the window must still hold one on
 /// the link and one on its way.
 TEST(FabricCut, NsccFillsAShortPath) {
