@@ -49,7 +49,8 @@ Result<sim::RunRequest> request_of(const RunSettings& settings) {
   if (settings.text.empty()) {
     const auto shipped = data_folders("scenarios");
     auto file = sim::find_scenario(settings.scenario, shipped ? *shipped : SearchFolders());
-    if (!file) return file.error();
+    // Where the shipped ones cannot be found, a name that is missing says nothing about itself.
+    if (!file) return shipped ? file.error() : shipped.error();
     auto text = sim::read_scenario(*file);
     if (!text) return text.error();
     request.file = *std::move(file);

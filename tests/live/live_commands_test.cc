@@ -178,7 +178,7 @@ void expect_refusal(std::vector<std::string> arguments, int code, const std::str
 }
 
 TEST(LiveCommandLine, RefusesInOneSentence) {
-  expect_refusal({"perf"}, 2, "host");
+  expect_refusal({"perf"}, 2, "HOST is required");
   expect_refusal({"perf", "127.0.0.1", "--iteration", "5"}, 2, "--iterations");
   expect_refusal({"perf", "--perftest", "write_lat"}, 2, "either HOST");
   expect_refusal({"perf", "127.0.0.1", "--perftest", "write_latt"}, 3, "did you mean write_lat?");
@@ -200,7 +200,7 @@ TEST(LiveCommandLine, RefusesInOneSentence) {
   expect_refusal({"perf", shared_place()}, 4, "is `wharf serve --listen shm:commands-");
   expect_refusal({"serve", "--listen", "shm:a b"}, 3, "--listen: \"shm:a b\"");
   expect_refusal({"serve", "--size", "64"}, 3, "--size");
-  expect_refusal({"serve", "--clients", "0"}, 2, "--clients");
+  expect_refusal({"serve", "--clients", "0"}, 3, "--clients");
 }
 
 TEST(LiveCommandLine, ABusyPortIsExitCodeFour) {

@@ -95,7 +95,7 @@ class Errors(unittest.TestCase):
     def test_an_environment_without_data(self):
         with tempfile.TemporaryDirectory() as empty, changed({"WHARF_DATA": empty}):
             self.assert_same_end(wharf.EnvironmentFailure, "scenarios/incast.toml", {})
-            self.assert_same_end(wharf.InputError, "incast", {})
+            self.assert_same_end(wharf.EnvironmentFailure, "incast", {})
         with changed({"WHARF_PROGRAM": "/no/such/program"}):
             with self.assertRaisesRegex(wharf.EnvironmentFailure, "/no/such/program: No such file"):
                 wharf.names("scenarios")
