@@ -150,7 +150,8 @@ TEST_F(Install, AUsersOwnProfileIsFoundBeforeTheShippedOnes) {
 TEST_F(Install, AMistypedNameIsToldWithTheNearest) {
   EXPECT_THAT(there("wharf run fetch-64-byte").err, HasSubstr("did you mean fetch-64-bytes?"));
   EXPECT_THAT(there("wharf run scenarios/incst.toml").err, HasSubstr("did you mean scenarios/incast.toml?"));
-  EXPECT_THAT(there("wharf run scenarios/0123456789012345678901234567.toml").err, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(there("wharf run scenarios/0123456789012345678901234567.toml").err,
+              Not(HasSubstr("did you mean")));
   EXPECT_THAT(there("wharf litmus l02-aquire-flag").err, HasSubstr("did you mean l02-acquire-flag?"));
 }
 
