@@ -136,8 +136,8 @@ module wharf_jetty_table #(
       again_q         <= 1'b0;
     end else begin
       if (open_valid_i) open_q[open_jetty_i] <= open_value_i;
-      if (opens && open_jetty_i == request_jetty_o) request_valid_o <= 1'b0;
-      else if (!request_valid_o || request_ready_i) request_valid_o <= serve;
+      // A jetty that is opened serves nothing in that cycle.
+      request_valid_o <= serve || (request_valid_o && !request_ready_i && !(opens && open_jetty_i == request_jetty_o));
       held_q <= held_q ? !acts : turn_valid;
       if (served_more) again_q <= 1'b1;
       else if (!done_valid_i) again_q <= 1'b0;
