@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "live/urma/guarded.h"
 #include "live/urma/identity.h"
@@ -31,13 +32,13 @@ std::vector<NetworkAddress> addresses_of_machine() {
   std::vector<NetworkAddress> found;
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) return found;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> list(first, &::freeifaddrs);
   for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
     if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
     sockaddr_in address{};
     std::memcpy(&address, each->ifa_addr, sizeof address);
     found.push_back({each->ifa_name, ntohl(address.sin_addr.s_addr)});
   }
-  ::freeifaddrs(first);
   return found;
 }
 
