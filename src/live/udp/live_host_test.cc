@@ -106,7 +106,7 @@ TYPED_TEST(Turns, OneRoundSendsNoMoreThanATurn) {
   Side<TypeParam> answers(clock, {2});
   asks.meet(answers, {2});
   answers.meet(asks, {1});
-  std::vector<std::byte> far(8U << 20U, std::byte{7});
+  std::vector<std::byte> far(2U << 20U, std::byte{7});  // Two turns and a little, with headers.
   std::vector<std::byte> near(far.size());
   verbs::SegmentConfig exposed;
   exposed.base = reinterpret_cast<std::uint64_t>(far.data());
