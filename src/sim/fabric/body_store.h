@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "sim/fabric/packet_head.h"
 
 namespace wharf::sim {
@@ -23,6 +24,7 @@ class BodyStore {
   static constexpr std::uint32_t kChunkBodies = 1U << kChunkShift;
   static constexpr std::uint32_t kChunksLimit = 1U << 14U;
 
+  const Body* place(BodyId id) const { return &chunks_[id >> kChunkShift][id & (kChunkBodies - 1)]; }
   Body& operator[](BodyId id) { return chunks_[id >> kChunkShift][id & (kChunkBodies - 1)]; }
 
   /// Adds a chunk and appends its indices to `free`. Any thread.
@@ -58,6 +60,8 @@ class BodyPool {
     return id;
   }
   void release(BodyId id) { free_.push_back(id); }
+  /// All lines of one.
+  [[gnu::always_inline]] void prefetch(BodyId id) const { prefetch_object(store_->place(id)); }
   std::vector<BodyId>& free() { return free_; }
 
  private:

@@ -199,6 +199,7 @@ class Fabric {
   };
   struct alignas(64) Mailbox {
     std::vector<Crossing> packets;
+    std::vector<std::byte> payloads;
     std::vector<BodyId> bodies;
     std::vector<trace::ForeignSpan> spans;
   };
@@ -276,8 +277,10 @@ class Fabric {
     Partition<Host>& mine = *partitions_[me];
     for (std::uint32_t from = 0; from < partitions_.size(); ++from) {
       Mailbox& box = mailbox(from, me, phase);
-      for (const Crossing& crossing : box.packets) mine.accept(crossing);
+      for (const Crossing& crossing : box.packets) mine.fetch(crossing);
+      for (const Crossing& crossing : box.packets) mine.accept(crossing, box.payloads.data());
       box.packets.clear();
+      box.payloads.clear();
       mine.accept_bodies(box.bodies);
       mine.accept_spans(box.spans);
     }
@@ -312,6 +315,7 @@ class Fabric {
       for (std::uint32_t to = 0; to < count; ++to) {
         Mailbox& box = mailbox(me, to, phase);
         std::swap(box.packets, mine.exchange().packets(to));
+        std::swap(box.payloads, mine.exchange().payloads(to));
         std::swap(box.bodies, mine.exchange().bodies(to));
         std::swap(box.spans, mine.exchange().spans(to));
         for (const Crossing& crossing : box.packets) earliest = min(earliest, crossing.head.time);

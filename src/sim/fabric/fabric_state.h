@@ -85,6 +85,7 @@ struct Crossing {
   std::uint32_t link = 0;
   std::uint32_t sequence = 0;  ///< Of a frame that has one.
   PacketHead head;
+  std::size_t payload = 0;  ///< Where its bytes begin among those that cross with it.
 };
 
 /// A packet crosses a link: for whoever accounts for its time.

@@ -268,24 +268,21 @@ class PacketHost {
     context.captured.add(at, port, seen, context.wire_options);
   }
 
-  /// Between partitions, bytes in a pool buffer leave the pool of the one and enter that of the other. Such
-  /// payloads are rare in fabrics (bitmaps; data is described), so each takes a piece of heap.
-  static void leave(wire::Packet& packet, PacketContext& context) {
+  /// Between partitions, bytes in a pool buffer leave the pool of the one and enter that of the other.
+  /// `payloads` has those of all packets that cross; `bytes` are this packet's.
+  static void leave(wire::Packet& packet, PacketContext& context, std::vector<std::byte>& payloads) {
     if (packet.payload.buffer == wire::kNoBuffer) return;
-    auto* bytes = new std::byte[packet.payload.length];
-    std::copy_n(packet.payload.bytes, packet.payload.length, bytes);
+    payloads.insert(payloads.end(), packet.payload.bytes, packet.payload.bytes + packet.payload.length);
     context.payloads.release(packet.payload.buffer);
-    packet.payload.bytes = bytes;
+    packet.payload.bytes = nullptr;
     packet.payload.buffer = kOnTheWay;
   }
-  static void enter(wire::Packet& packet, PacketContext& context) {
+  static void enter(wire::Packet& packet, PacketContext& context, const std::byte* bytes) {
     if (packet.payload.buffer != kOnTheWay) return;
-    const std::byte* bytes = packet.payload.bytes;
     packet.payload.buffer = context.payloads.acquire(packet.payload.length);
     std::byte* own = context.payloads.data(packet.payload.buffer);
     std::copy_n(bytes, packet.payload.length, own);
     packet.payload.bytes = own;
-    delete[] bytes;
   }
 
  private:

@@ -122,7 +122,7 @@ void Partition<Host>::catch_up(TimePs end) {
 }
 
 template <FabricHost Host>
-void Partition<Host>::accept(const Crossing& crossing) {
+void Partition<Host>::accept(const Crossing& crossing, const std::byte* payloads) {
   const std::uint32_t record = crossing.link + links_;
   Port& in = ports_[record];
   const SlotId slot = heads_.acquire();
@@ -130,8 +130,8 @@ void Partition<Host>::accept(const Crossing& crossing) {
   head = crossing.head;
   head.next = kNoSlot;
   if ((head.flags & kHeadSequenced) != 0) note_sequence(slot, crossing.sequence);
-  if constexpr (requires(Body & packet, Context & context) { Host::enter(packet, context); }) {
-    if (head.body != kNoBody) Host::enter(bodies_[head.body], context_);
+  if constexpr (requires(Body & packet, Context & context) { Host::enter(packet, context, payloads); }) {
+    if (head.body != kNoBody) Host::enter(bodies_[head.body], context_, payloads + crossing.payload);
   }
   exchange_.received_from(state_.partition_of[state_.topology->port(crossing.link).node]);
   if (!insert_flight(in, slot)) return;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a partition has for the others when they meet: packets that cross, bodies that go back, spans of
-// operations.
+// What a partition has for the others when they meet: packets that cross with the bytes of their payloads,
+// bodies that go back, spans of operations.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,7 +16,11 @@ namespace wharf::sim {
 class PartitionExchange {
  public:
   explicit PartitionExchange(std::uint32_t partitions)
-      : packets_(partitions), bodies_(partitions), spans_(partitions), balance_(partitions, 0) {}
+      : packets_(partitions),
+        payloads_(partitions),
+        bodies_(partitions),
+        spans_(partitions),
+        balance_(partitions, 0) {}
 
   bool has_others() const { return packets_.size() > 1; }
   void send(std::uint32_t to, const Crossing& packet) { packets_[to].push_back(packet); }
@@ -38,11 +43,14 @@ class PartitionExchange {
 
   /// For partition `to`, which takes and clears them.
   std::vector<Crossing>& packets(std::uint32_t to) { return packets_[to]; }
+  /// Of those packets, one after another: one run of bytes that both sides walk through once.
+  std::vector<std::byte>& payloads(std::uint32_t to) { return payloads_[to]; }
   std::vector<BodyId>& bodies(std::uint32_t to) { return bodies_[to]; }
   std::vector<trace::ForeignSpan>& spans(std::uint32_t to) { return spans_[to]; }
 
  private:
   std::vector<std::vector<Crossing>> packets_;
+  std::vector<std::vector<std::byte>> payloads_;
   std::vector<std::vector<BodyId>> bodies_;
   std::vector<std::vector<trace::ForeignSpan>> spans_;
   std::vector<std::int64_t> balance_;  ///< Bodies received from a partition minus bodies sent to it.

@@ -129,11 +129,13 @@ void Partition<Host>::fly(Port& port, PortId number, SlotId slot, TimePs at) {
   head.time = at;
   head.next = kNoSlot;
   if ((port.flags & kPortCrosses) != 0) {
-    if constexpr (requires(Body & packet, Context & context) { Host::leave(packet, context); }) {
-      if (head.body != kNoBody) Host::leave(bodies_[head.body], context_);
+    std::vector<std::byte>& payloads = exchange_.payloads(port.far_partition);
+    const std::size_t payload = payloads.size();
+    if constexpr (requires(Body & packet, Context & context) { Host::leave(packet, context, payloads); }) {
+      if (head.body != kNoBody) Host::leave(bodies_[head.body], context_, payloads);
     }
     const bool sequenced = (head.flags & kHeadSequenced) != 0;
-    exchange_.send(port.far_partition, Crossing{number, sequenced ? sequences_[slot] : 0, head});
+    exchange_.send(port.far_partition, Crossing{number, sequenced ? sequences_[slot] : 0, head, payload});
     heads_.release(slot);
     return;
   }
