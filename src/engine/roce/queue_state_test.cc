@@ -67,5 +67,20 @@ TEST(RoceQueueState, LifeOfAQueuePair) {
   expect_golden("trace/roce_queue_pair_life.txt", log.text());
 }
 
+// The lowest number that is free serves next.
+TEST(RoceQueueState, NumbersServeAgain) {
+  test::RocePair world({}, {}, {});
+  RoceEngine& engine = world.pair.engine(0);
+  const auto create = [&] { return engine.create_queue(world.pair.now(), {}).value(); };
+  const auto destroy = [&](engine::QueueId id) { return engine.destroy_queue(world.pair.now(), id).ok(); };
+  const engine::QueueId first = create();
+  EXPECT_EQ(create(), first + 1);
+  EXPECT_EQ(create(), first + 2);
+  ASSERT_TRUE(destroy(first + 1) && destroy(first));
+  EXPECT_EQ(create(), first);
+  EXPECT_EQ(create(), first + 1);
+  EXPECT_EQ(create(), first + 3);
+}
+
 }  // namespace
 }  // namespace wharf::roce

@@ -104,6 +104,7 @@ std::uint32_t TpLayer::addressed(const wire::Packet& packet) const {
 
 std::vector<ChannelFailures> TpLayer::failures() const {
   std::vector<ChannelFailures> found;
+  if (!any_failed_) return found;  // Each queue that is exported asks.
   for (const auto& channel : channels_) {
     if (channel->failures > 0) found.push_back({channel->remote, channel->lane, channel->failures});
   }

@@ -155,6 +155,8 @@ class TpLayer {
   }
   /// The channels that have failed, for an exchange blob.
   std::vector<ChannelFailures> failures() const;
+  /// A channel's count of failures is above 0 from now on.
+  void note_failed() { any_failed_ = true; }
   TpChannel& channel(std::uint32_t index) { return *channels_[index]; }
   const TpChannel& channel(std::uint32_t index) const { return *channels_[index]; }
   std::uint32_t count() const { return static_cast<std::uint32_t>(channels_.size()); }
@@ -343,6 +345,7 @@ class TpLayer {
   wire::Packet form_;  ///< The same of the packets with a number of channel form_channel_.
   std::uint32_t form_channel_ = kNoSlot;
   std::vector<std::unique_ptr<TpChannel>> channels_;
+  bool any_failed_ = false;                                  ///< Some channel has or had failures.
   std::vector<std::unique_ptr<FusedWindow>> spare_fused_;    ///< Of channels that are not fused any more.
   std::size_t fused_windows_ = 0;                            ///< All that were made; each has a place there.
   std::vector<reliability::RoundTripEstimate> round_trips_;  ///< Of each, where the RTO adapts.

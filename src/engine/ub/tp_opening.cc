@@ -87,6 +87,7 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob, Lane lane
   set_fused(made, receive_first);
   made.incarnation = incarnation;
   made.failures = failed;
+  if (failed > 0) note_failed();
   made.peer_first_incarnation = blob.first_incarnation;
   made.local_tpn = tpn_toward(blob.host, incarnation, lane);
   made.remote_tpn = tpn_toward(config.host, incarnation, lane);

@@ -330,6 +330,7 @@ void TpLayer::end_lanes(TimePs now, std::uint32_t index, ChannelEvent event) {
     if (event == ChannelEvent::kFail) {
       ++parts_.counters.channels_failed;
       ++channels_[each]->failures;
+      note_failed();
     }
     end_channel(now, each, event);
   };
