@@ -9,6 +9,8 @@ namespace {
 
 class DataPath : public UrmaTestEachWay {};
 INSTANTIATE_TEST_SUITE_P(EachWay, DataPath, each_way(), way_name);
+/// What takes 1.5 s, and no port has a part in.
+using DataPathOnce = UrmaTest;
 
 TEST_P(DataPath, AWriteLandsAndIsReported) {
   End left;
@@ -191,7 +193,7 @@ TEST_P(DataPath, UnsignalledRequestsDoNotFillTheQueue) {
   }
 }
 
-TEST_P(DataPath, AFullQueueNamesTheRequestAtFault) {
+TEST_F(DataPathOnce, AFullQueueNamesTheRequestAtFault) {
   End left({.send_depth = 4});
   urma_rjetty_t nobody{};
   nobody.jetty_id = {left.context->eid, (left.context->uasid ^ 1U), 40};
