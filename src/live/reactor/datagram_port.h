@@ -3,10 +3,13 @@
 // in and out in batches; what differs is asked once per batch.
 #pragma once
 
+#include <unistd.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace wharf::live {
@@ -85,6 +88,11 @@ class DatagramPort {
   /// waited() follows in either case.
   virtual bool prepare_wait() { return true; }
   virtual void waited() {}
+
+  /// An end that has ended for certain, each told once; before what the last receive() took.
+  virtual std::optional<UdpEndpoint> next_gone() { return std::nullopt; }
+  /// In the child of a fork: closes what it has of the descriptors. Not to be touched afterwards.
+  virtual void abandon() { ::close(descriptor_); }
 
   /// Frames that had no room on the way.
   std::uint64_t dropped() const { return dropped_; }

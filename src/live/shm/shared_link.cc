@@ -97,4 +97,12 @@ bool SharedLink::quiet() const {
   return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
+bool SharedLink::is_open() const {
+  std::byte stroke;
+  const ssize_t count = ::recv(doorbell_.number(), &stroke, 1, MSG_DONTWAIT | MSG_PEEK);
+  return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+void SharedLink::keep_from_children() const { ::madvise(memory_, kLinkBytes, MADV_DONTFORK); }
+
 }  // namespace wharf::live

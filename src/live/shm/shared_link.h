@@ -45,6 +45,10 @@ class SharedLink {
   void ring() const;
   /// Takes what has rung. False: the other side has closed its end, and nothing rings here any more.
   bool quiet() const;
+  /// Whether the other side still has its end. Takes nothing.
+  bool is_open() const;
+  /// Processes that are forked from now on do not have the memory.
+  void keep_from_children() const;
 
  private:
   enum class Side : std::uint8_t { kServer, kClient };

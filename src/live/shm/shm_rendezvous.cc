@@ -172,41 +172,41 @@ Result<ShmConnection> connect_shm(const std::string& name, TimePs patience) {
   }
 }
 
-Result<SharedLink> take_over(const ShmConnection& from, ShmPorts& ports, TimePs patience) {
-  const LiveClock clock;
+std::optional<Result<SharedLink>> take_over(const ShmConnection& from, ShmPorts& ports) {
   std::array<std::byte, kMessageBytes> bytes{};
   iovec part{bytes.data(), bytes.size()};
   DescriptorRoom room;
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room.bytes.data();
+  message.msg_controllen = room.bytes.size();
+  const ssize_t count = ::recvmsg(from.control.number(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  if (count <= 0) {
+    return Error{ErrorKind::kStalled, "the server closed the connection before it handed over shared memory"};
+  }
+  bool exact = false;
+  SharedLink::OtherEnd end = descriptors_of(message, exact);
+  const bool whole = count == static_cast<ssize_t>(bytes.size()) && exact &&
+                     (static_cast<unsigned>(message.msg_flags) & MSG_CTRUNC) == 0;
+  if (!whole || load_be32(bytes.data()) != kMagic || load_be32(bytes.data() + 4) != kVersion)
+    return not_a_link();
+  ports = {load_be16(bytes.data() + 8), load_be16(bytes.data() + 10)};
+  if (ports.client == 0 || ports.server == 0) return not_a_link();
+  return SharedLink::adopt(std::move(end));
+}
+
+Result<SharedLink> take_over(const ShmConnection& from, ShmPorts& ports, TimePs patience) {
+  const LiveClock clock;
   for (;;) {
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = room.bytes.data();
-    message.msg_controllen = room.bytes.size();
-    const ssize_t count = ::recvmsg(from.control.number(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) {
-      const TimePs now = clock.now();
-      if (now >= patience)
-        return Error{ErrorKind::kStalled, "the server did not hand over shared memory in time"};
-      pollfd wait{from.control.number(), POLLIN, 0};
-      const TimePs span = min(max(patience - now, milliseconds(1)), seconds(1));
-      ::poll(&wait, 1, static_cast<int>(span / milliseconds(1)));
-      continue;
-    }
-    if (count <= 0) {
-      return Error{ErrorKind::kStalled,
-                   "the server closed the connection before it handed over shared memory"};
-    }
-    bool exact = false;
-    SharedLink::OtherEnd end = descriptors_of(message, exact);
-    const bool whole = count == static_cast<ssize_t>(bytes.size()) && exact &&
-                       (static_cast<unsigned>(message.msg_flags) & MSG_CTRUNC) == 0;
-    if (!whole || load_be32(bytes.data()) != kMagic || load_be32(bytes.data() + 4) != kVersion)
-      return not_a_link();
-    ports = {load_be16(bytes.data() + 8), load_be16(bytes.data() + 10)};
-    if (ports.client == 0 || ports.server == 0) return not_a_link();
-    return SharedLink::adopt(std::move(end));
+    if (auto taken = take_over(from, ports)) return *std::move(taken);
+    const TimePs now = clock.now();
+    if (now >= patience)
+      return Error{ErrorKind::kStalled, "the server did not hand over shared memory in time"};
+    pollfd wait{from.control.number(), POLLIN, 0};
+    const TimePs span = min(max(patience - now, milliseconds(1)), seconds(1));
+    ::poll(&wait, 1, static_cast<int>(span / milliseconds(1)));
   }
 }
 

@@ -43,6 +43,8 @@ class ShmListener {
   static Result<ShmListener> open(const std::string& name);
   /// A connection that has arrived, or nothing. Strangers are closed without a word. Never waits.
   std::optional<ShmConnection> accept() const;
+  /// Readable when one has arrived.
+  int descriptor() const { return socket_.number(); }
 
  private:
   explicit ShmListener(Descriptor socket) : socket_(std::move(socket)) {}
@@ -56,6 +58,9 @@ Result<void> hand_over(const ShmConnection& to, const ShmPorts& ports, const Sha
 /// another user listens there.
 Result<ShmConnection> connect_shm(const std::string& name, TimePs patience);
 /// Client: what the server handed over. Whatever a hostile one sends is refused, and its descriptors closed.
+/// Nothing while it has not come yet.
+std::optional<Result<SharedLink>> take_over(const ShmConnection& from, ShmPorts& ports);
+/// The same, waiting for it.
 Result<SharedLink> take_over(const ShmConnection& from, ShmPorts& ports, TimePs patience);
 
 }  // namespace wharf::live

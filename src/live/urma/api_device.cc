@@ -74,7 +74,7 @@ void fill(const Device& device, urma_device_attr_t& out) {
   port.state = URMA_PORT_ACTIVE;
   port.active_width = URMA_LINK_X1;
   port.active_speed = URMA_SP_10G;
-  const std::uint32_t path = interface_mtu(first);
+  const std::uint32_t path = is_shared_memory(first) ? 8192 : interface_mtu(first);
   port.active_mtu = path >= 4096 + 128 ? URMA_MTU_4096 : path >= 2048 + 128 ? URMA_MTU_2048 : URMA_MTU_1024;
   out.reserved_jetty_id_min = 1;
   out.reserved_jetty_id_max = 31;

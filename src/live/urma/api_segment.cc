@@ -151,9 +151,13 @@ urma_status_t urma_unregister_seg(urma_target_seg_t* target_seg) {
 
 urma_target_seg_t* urma_import_seg(urma_context_t* ctx, urma_seg_t* seg, urma_token_t* token_value,
                                    uint64_t addr, urma_import_seg_flag_t flag) {
-  if (tables().contexts.find(ctx) == nullptr || seg == nullptr) return refuse<urma_target_seg_t>(EINVAL);
+  const Context* const found = tables().contexts.find(ctx);
+  if (found == nullptr || seg == nullptr) return refuse<urma_target_seg_t>(EINVAL);
   const auto endpoint = endpoint_of(seg->ubva.eid, seg->ubva.uasid);
-  if (!endpoint || seg->token_id >= ub::kTokenIds) return refuse<urma_target_seg_t>(EINVAL);
+  if (!endpoint || !same_way(found->interface->endpoint().address, endpoint->address) ||
+      seg->token_id >= ub::kTokenIds) {
+    return refuse<urma_target_seg_t>(EINVAL);
+  }
   // Remote memory is not mapped into the process.
   if (flag.bs.mapping == URMA_SEG_MAPPED || addr != 0) return refuse<urma_target_seg_t>(ENOTSUP);
   if (token_value == nullptr && seg->attr.bs.token_policy != URMA_TOKEN_NONE) {

@@ -35,7 +35,10 @@ struct TargetChoice {
 
 TargetJetty* make_target(Context& context, const TargetChoice& choice, const urma_token_t* token) {
   const auto endpoint = endpoint_of(choice.id.eid, choice.id.uasid);
-  if (!endpoint || choice.id.id == 0 || choice.id.id >= ub::kJettyIds) return refuse<TargetJetty>(EINVAL);
+  if (!endpoint || !same_way(context.interface->endpoint().address, endpoint->address) || choice.id.id == 0 ||
+      choice.id.id >= ub::kJettyIds) {
+    return refuse<TargetJetty>(EINVAL);
+  }
   const std::uint32_t policy = choice.flag.bs.token_policy;
   if (policy > URMA_TOKEN_PLAIN_TEXT) return refuse<TargetJetty>(ENOTSUP);
   const bool unreliable = choice.mode == URMA_TM_UM;

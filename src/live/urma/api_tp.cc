@@ -14,6 +14,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "live/urma/identity.h"
 #include "live/urma/library.h"
@@ -40,14 +41,12 @@ std::uint64_t handle_of(const urma_get_tp_cfg_t& cfg) {
 
 bool is_handle(std::uint64_t handle) { return (handle & (std::uint64_t{0xffff} << 48U)) == kHandleMark; }
 
-void put_address(std::uint32_t address, std::uint8_t (&out)[16]) {
-  std::memset(out, 0, sizeof out);
-  out[10] = out[11] = 0xff;
-  for (unsigned i = 0; i < 4; ++i) out[12 + i] = static_cast<std::uint8_t>(address >> (24U - 8U * i));
-}
-
-/// The hardware address of the interface that has `address`; zeros for loopback.
+/// The hardware address of the interface that has `address`; zeros for loopback and shared memory.
 bool hardware_address(std::uint32_t address, std::uint8_t* mac) {
+  if (is_shared_memory(address)) {
+    std::memset(mac, 0, URMA_MAC_BYTES);
+    return true;
+  }
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) return false;
   bool found = false;
@@ -66,6 +65,29 @@ bool hardware_address(std::uint32_t address, std::uint8_t* mac) {
   if (descriptor >= 0) ::close(descriptor);
   ::freeifaddrs(first);
   return found;
+}
+
+/// An IPv4 address as such, a place in shared memory as the IPv6 address that its EID is.
+void put(std::uint32_t address, urma_net_addr_t& out) {
+  if (is_shared_memory(address)) {
+    const urma_eid_t eid = eid_of(address);
+    out.sin_family = AF_INET6;
+    std::memcpy(&out.in6, eid.raw, sizeof out.in6);
+    out.prefix_len = 128;
+    return;
+  }
+  out.sin_family = AF_INET;
+  out.in4.s_addr = htonl(address);
+  out.prefix_len = 32;
+}
+
+/// The EID of such an address; nothing for one that is neither.
+std::optional<urma_eid_t> eid_at(const urma_net_addr_t& address) {
+  if (address.sin_family == AF_INET) return mapped_eid(ntohl(address.in4.s_addr));
+  urma_eid_t eid{};
+  std::memcpy(eid.raw, &address.in6, sizeof eid.raw);
+  if (address.sin_family != AF_INET6 || !is_shared_memory(address_of(eid).value_or(0))) return std::nullopt;
+  return eid;
 }
 
 }  // namespace
@@ -100,8 +122,8 @@ urma_status_t urma_set_tp_attr(const urma_context_t* ctx, const uint64_t tp_hand
       static_cast<int>(tp_attr_cnt) != __builtin_popcount(tp_attr_bitmap)) {
     return URMA_EINVAL;
   }
-  std::uint8_t own[16];
-  put_address(context->interface->endpoint().address, own);
+  const urma_eid_t own_eid = eid_of(context->interface->endpoint().address);
+  const auto& own = own_eid.raw;
   const auto sets = [&](unsigned bit) { return (tp_attr_bitmap >> bit & 1U) != 0; };
   // An IPv4 address is written mapped, or in the first four bytes.
   const bool source =
@@ -121,8 +143,10 @@ urma_status_t urma_get_tp_attr(const urma_context_t* ctx, const uint64_t tp_hand
     return URMA_EINVAL;
   }
   *tp_attr = {};
-  put_address(context->interface->endpoint().address, tp_attr->sip);
-  put_address(static_cast<std::uint32_t>(tp_handle), tp_attr->dip);
+  const urma_eid_t source = eid_of(context->interface->endpoint().address);
+  const urma_eid_t destination = eid_of(static_cast<std::uint32_t>(tp_handle));
+  std::memcpy(tp_attr->sip, source.raw, sizeof tp_attr->sip);
+  std::memcpy(tp_attr->dip, destination.raw, sizeof tp_attr->dip);
   *tp_attr_bitmap = (1U << kSourceAddress) | (1U << kDestinationAddress);
   *tp_attr_cnt = 2;
   return URMA_SUCCESS;
@@ -137,9 +161,7 @@ urma_net_addr_info_t* urma_get_net_addr_list(urma_context_t* ctx, uint32_t* cnt)
   if (list == nullptr) return refuse<urma_net_addr_info_t>(ENOMEM);
   for (std::uint32_t at = 0; at < addresses.size(); ++at) {
     list[at].index = at;
-    list[at].netaddr.sin_family = AF_INET;
-    list[at].netaddr.in4.s_addr = htonl(addresses[at]);
-    list[at].netaddr.prefix_len = 32;
+    put(addresses[at], list[at].netaddr);
     (void)hardware_address(addresses[at], list[at].netaddr.mac);
   }
   *cnt = static_cast<uint32_t>(addresses.size());
@@ -150,8 +172,9 @@ void urma_free_net_addr_list(urma_net_addr_info_t* net_addr_list) { std::free(ne
 urma_status_t urma_get_eid_by_ip(const urma_context_t* ctx, const urma_net_addr_t* net_addr,
                                  urma_eid_t* eid) {
   if (tables().contexts.find(ctx) == nullptr || net_addr == nullptr || eid == nullptr) return URMA_EINVAL;
-  if (net_addr->sin_family != AF_INET) return URMA_FAIL;
-  *eid = eid_of(ntohl(net_addr->in4.s_addr));
+  const auto found = eid_at(*net_addr);
+  if (!found) return URMA_FAIL;
+  *eid = *found;
   return URMA_SUCCESS;
 }
 
@@ -161,9 +184,7 @@ urma_status_t urma_get_ip_by_eid(const urma_context_t* ctx, const urma_eid_t* ei
   const auto address = address_of(*eid);
   if (!address) return URMA_FAIL;
   *net_addr = {};
-  net_addr->sin_family = AF_INET;
-  net_addr->in4.s_addr = htonl(*address);
-  net_addr->prefix_len = 32;
+  put(*address, *net_addr);
   return URMA_SUCCESS;
 }
 
@@ -176,13 +197,13 @@ urma_status_t urma_get_smac(const urma_context_t* ctx, uint8_t* mac) {
 // The kernel finds the next hop's address when a datagram leaves; it is not known to the library.
 urma_status_t urma_get_dmac(const urma_context_t* ctx, const urma_net_addr_t* net_addr, uint8_t* mac) {
   if (tables().contexts.find(ctx) == nullptr || net_addr == nullptr || mac == nullptr) return URMA_EINVAL;
-  if (net_addr->sin_family == AF_INET && hardware_address(ntohl(net_addr->in4.s_addr), mac))
-    return URMA_SUCCESS;
-  return URMA_FAIL;
+  const auto eid = eid_at(*net_addr);
+  const auto address = eid ? address_of(*eid) : std::nullopt;
+  return address && hardware_address(*address, mac) ? URMA_SUCCESS : URMA_FAIL;
 }
 
 void urma_u32_to_eid(uint32_t ipv4, urma_eid_t* eid) {
-  if (eid != nullptr) *eid = eid_of(ipv4);
+  if (eid != nullptr) *eid = mapped_eid(ipv4);
 }
 
 int urma_str_to_eid(const char* buf, urma_eid_t* eid) {
@@ -194,14 +215,14 @@ int urma_str_to_eid(const char* buf, urma_eid_t* eid) {
     return 0;
   }
   if (::inet_pton(AF_INET, buf, &four) == 1) {
-    *eid = eid_of(ntohl(four.s_addr));
+    *eid = mapped_eid(ntohl(four.s_addr));
     return 0;
   }
   char* end = nullptr;
   errno = 0;
   const unsigned long number = std::strtoul(buf, &end, 0);
   if (errno != 0 || *end != 0 || number > 0xffff'ffffUL) return -EINVAL;
-  *eid = eid_of(static_cast<std::uint32_t>(number));
+  *eid = mapped_eid(static_cast<std::uint32_t>(number));
   return 0;
 }
 

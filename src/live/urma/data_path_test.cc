@@ -7,9 +7,12 @@
 namespace wharf::live::urma {
 namespace {
 
-using DataPath = UrmaTest;
+class DataPath : public UrmaTestEachWay {};
+INSTANTIATE_TEST_SUITE_P(EachWay, DataPath, each_way(), way_name);
+/// What takes 1.5 s, and no port has a part in.
+using DataPathOnce = UrmaTest;
 
-TEST_F(DataPath, AWriteLandsAndIsReported) {
+TEST_P(DataPath, AWriteLandsAndIsReported) {
   End left;
   End right({.device = "right"});
   left.reach(right);
@@ -24,7 +27,7 @@ TEST_F(DataPath, AWriteLandsAndIsReported) {
   EXPECT_EQ(std::memcmp(left.memory.data(), right.memory.data() + 8192, 4096), 0);
 }
 
-TEST_F(DataPath, AProcessReachesItself) {
+TEST_P(DataPath, AProcessReachesItself) {
   End left;
   End other;
   left.reach(other);
@@ -37,7 +40,7 @@ TEST_F(DataPath, AProcessReachesItself) {
   EXPECT_EQ(std::memcmp(left.memory.data() + 200'000, other.memory.data(), 100'000), 0);
 }
 
-TEST_F(DataPath, AReadIsThereWhenItsRecordIs) {
+TEST_P(DataPath, AReadIsThereWhenItsRecordIs) {
   End left;
   End right({.device = "right"});
   left.reach(right);
@@ -47,7 +50,7 @@ TEST_F(DataPath, AReadIsThereWhenItsRecordIs) {
   EXPECT_EQ(std::memcmp(left.memory.data() + 100, right.memory.data(), 50'000), 0);
 }
 
-TEST_F(DataPath, ASendTellsWhoItIsFrom) {
+TEST_P(DataPath, ASendTellsWhoItIsFrom) {
   End left;
   End right({.device = "right", .token = 77});
   left.reach(right, 77);
@@ -68,7 +71,7 @@ TEST_F(DataPath, ASendTellsWhoItIsFrom) {
   EXPECT_EQ(std::memcmp(left.memory.data(), right.memory.data(), 100), 0);
 }
 
-TEST_F(DataPath, ImmediateDataArriveWhole) {
+TEST_P(DataPath, ImmediateDataArriveWhole) {
   End left;
   End right({.device = "right"});
   left.reach(right);
@@ -86,7 +89,7 @@ TEST_F(DataPath, ImmediateDataArriveWhole) {
   EXPECT_EQ(written.user_ctx, 2U);
 }
 
-TEST_F(DataPath, AtomicsReturnWhatWasThere) {
+TEST_P(DataPath, AtomicsReturnWhatWasThere) {
   End left;
   End right({.device = "right"});
   left.reach(right);
@@ -118,7 +121,7 @@ TEST_F(DataPath, AtomicsReturnWhatWasThere) {
   EXPECT_EQ(*word, 99U);
 }
 
-TEST_F(DataPath, InlineDataMayChangeAtOnce) {
+TEST_P(DataPath, InlineDataMayChangeAtOnce) {
   End left;
   End right({.device = "right"});
   left.reach(right);
@@ -133,7 +136,7 @@ TEST_F(DataPath, InlineDataMayChangeAtOnce) {
   EXPECT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 300), left.far(0, 300), 1, flag), URMA_EINVAL);
 }
 
-TEST_F(DataPath, ABoundConnectionCarriesAllVerbs) {
+TEST_P(DataPath, ABoundConnectionCarriesAllVerbs) {
   for (const std::uint32_t order : {URMA_OL, URMA_OT}) {
     End left({.mode = URMA_TM_RC, .order = order});
     End right({.device = "right", .mode = URMA_TM_RC, .order = order});
@@ -153,7 +156,7 @@ TEST_F(DataPath, ABoundConnectionCarriesAllVerbs) {
   }
 }
 
-TEST_F(DataPath, DatagramsCarrySendsOfOnePacket) {
+TEST_P(DataPath, DatagramsCarrySendsOfOnePacket) {
   End left({.mode = URMA_TM_UM});
   End right({.device = "right", .mode = URMA_TM_UM});
   left.reach(right);
@@ -166,7 +169,7 @@ TEST_F(DataPath, DatagramsCarrySendsOfOnePacket) {
   EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_UNSUPPORTED_OPCODE_ERR);
 }
 
-TEST_F(DataPath, UnsignalledRequestsDoNotFillTheQueue) {
+TEST_P(DataPath, UnsignalledRequestsDoNotFillTheQueue) {
   End left({.send_depth = 16});
   End right({.device = "right"});
   left.reach(right);
@@ -190,7 +193,7 @@ TEST_F(DataPath, UnsignalledRequestsDoNotFillTheQueue) {
   }
 }
 
-TEST_F(DataPath, AFullQueueNamesTheRequestAtFault) {
+TEST_F(DataPathOnce, AFullQueueNamesTheRequestAtFault) {
   End left({.send_depth = 4});
   urma_rjetty_t nobody{};
   nobody.jetty_id = {left.context->eid, (left.context->uasid ^ 1U), 40};
@@ -231,7 +234,7 @@ TEST_F(DataPath, AFullQueueNamesTheRequestAtFault) {
   urma_ack_async_event(&event);
 }
 
-TEST_F(DataPath, WhatIsNotAllowedEndsWithItsStatus) {
+TEST_P(DataPath, WhatIsNotAllowedEndsWithItsStatus) {
   End left;
   End right({.device = "right", .token = 5});
   left.reach(right, 6);
@@ -267,7 +270,7 @@ TEST_F(DataPath, WhatIsNotAllowedEndsWithItsStatus) {
   EXPECT_EQ(urma_unimport_seg(stale), URMA_SUCCESS);
 }
 
-TEST_F(DataPath, AnArmedChannelWakesItsReader) {
+TEST_P(DataPath, AnArmedChannelWakesItsReader) {
   End left({.events = true});
   End right({.device = "right", .events = true});
   left.reach(right);
@@ -293,7 +296,7 @@ TEST_F(DataPath, AnArmedChannelWakesItsReader) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
 }
 
-TEST_F(DataPath, OnlySolicitedMessagesWakeWhoAskedForThose) {
+TEST_P(DataPath, OnlySolicitedMessagesWakeWhoAskedForThose) {
   End left;
   End right({.device = "right", .events = true});
   left.reach(right);
@@ -312,7 +315,7 @@ TEST_F(DataPath, OnlySolicitedMessagesWakeWhoAskedForThose) {
   urma_ack_jfc(&ready, &events, 1);
 }
 
-TEST_F(DataPath, AMessageWaitsForAReceive) {
+TEST_P(DataPath, AMessageWaitsForAReceive) {
   End left;
   End right({.device = "right"});
   left.reach(right);
@@ -324,7 +327,7 @@ TEST_F(DataPath, AMessageWaitsForAReceive) {
 }
 
 // Who set the limit of a receive queue is told when fewer entries than that are free: a jetty, or the JFR.
-TEST_F(DataPath, AReceiveLimitIsToldToWhoSetIt) {
+TEST_P(DataPath, AReceiveLimitIsToldToWhoSetIt) {
   End left;
   End right({.device = "right"});
   left.reach(right);
@@ -348,7 +351,7 @@ TEST_F(DataPath, AReceiveLimitIsToldToWhoSetIt) {
   urma_ack_async_event(&event);
 }
 
-TEST_F(DataPath, ASendWithInvalidateRevokesASegment) {
+TEST_P(DataPath, ASendWithInvalidateRevokesASegment) {
   End left;
   End right({.device = "right"});
   left.reach(right);
@@ -372,7 +375,7 @@ TEST_F(DataPath, ASendWithInvalidateRevokesASegment) {
   EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_REM_ACCESS_ABORT_ERR);
 }
 
-TEST_F(DataPath, AFullJfcLosesRecordsAndSaysSo) {
+TEST_P(DataPath, AFullJfcLosesRecordsAndSaysSo) {
   End left({.jfc_depth = 2});
   End right({.device = "right"});
   left.reach(right);
@@ -400,7 +403,7 @@ TEST_F(DataPath, AFullJfcLosesRecordsAndSaysSo) {
   EXPECT_EQ(next_record(left.send_jfc).user_ctx, 9U);
 }
 
-TEST_F(DataPath, AnOrderThatDoesNotExistIsRefused) {
+TEST_P(DataPath, AnOrderThatDoesNotExistIsRefused) {
   End left;
   End right({.device = "right"});
   left.reach(right);
@@ -414,7 +417,7 @@ TEST_F(DataPath, AnOrderThatDoesNotExistIsRefused) {
   }
 }
 
-TEST_F(DataPath, ASuspendedJettyGivesBackAndGoesOn) {
+TEST_P(DataPath, ASuspendedJettyGivesBackAndGoesOn) {
   End left({.suspends = true});
   End right({.device = "right"});
   left.reach(right);
@@ -433,7 +436,7 @@ TEST_F(DataPath, ASuspendedJettyGivesBackAndGoesOn) {
 }
 
 // The first Send finds no receive and suspends the jetty; the others are given back, however many there are.
-TEST_F(DataPath, ASuspendedJettyGivesBackAnyNumber) {
+TEST_P(DataPath, ASuspendedJettyGivesBackAnyNumber) {
   constexpr std::size_t kPosted = 4000;  // Far more than are begun at once.
   End left({.send_depth = 4096, .jfc_depth = 8192, .suspends = true, .rnr_retry = 0});
   End right({.device = "right"});
@@ -476,7 +479,7 @@ TEST_F(DataPath, ASuspendedJettyGivesBackAnyNumber) {
   EXPECT_EQ(urma_flush_jetty(left.jetty, 1, given.data()), 0);
 }
 
-TEST_F(DataPath, AFailedJettyFlushesAndBeginsAnew) {
+TEST_P(DataPath, AFailedJettyFlushesAndBeginsAnew) {
   End left;
   End right({.device = "right"});
   left.reach(right);

@@ -7,7 +7,8 @@
 namespace wharf::live::urma {
 namespace {
 
-using Flows = UrmaTest;
+class Flows : public UrmaTestEachWay {};
+INSTANTIATE_TEST_SUITE_P(EachWay, Flows, each_way(), way_name);
 
 /// The performance tool with -b: JFS and JFR instead of jettys, and the calls without lists.
 struct Simplex {
@@ -86,7 +87,7 @@ struct Simplex {
   urma_target_jetty_t* target = nullptr;
 };
 
-TEST_F(Flows, SimplexWithFlatCalls) {
+TEST_P(Flows, SimplexWithFlatCalls) {
   Simplex client("left");
   Simplex server("right");
   client.reach(server);
@@ -122,7 +123,7 @@ TEST_F(Flows, SimplexWithFlatCalls) {
 
 /// The sample: one JFC for sends and receives at its greatest depth, no token id, a bound connection whose
 /// server binds first, one record for each event, and no unbinding at the end.
-TEST_F(Flows, SampleWithEvents) {
+TEST_P(Flows, SampleWithEvents) {
   constexpr std::size_t kBytes = std::size_t{64} << 20U;
   struct Side {
     urma_context_t* context;
@@ -283,7 +284,7 @@ TEST_F(Flows, SampleWithEvents) {
 }
 
 /// The performance tool with --async_import and with --tp_aware.
-TEST_F(Flows, ImportsThatNotifyAndImportsWithHandles) {
+TEST_P(Flows, ImportsThatNotifyAndImportsWithHandles) {
   End left({.mode = URMA_TM_RC});
   End right({.device = "right", .mode = URMA_TM_RC});
   urma_rjetty_t* rjetty = nullptr;
@@ -326,7 +327,7 @@ TEST_F(Flows, ImportsThatNotifyAndImportsWithHandles) {
   urma_put_rjetty(rjetty);
 }
 
-TEST_F(Flows, AnObjectIsMadeInSteps) {
+TEST_P(Flows, AnObjectIsMadeInSteps) {
   char name[] = "left";
   urma_context_t* const context = urma_create_context(urma_get_device_by_name(name), 0);
   urma_jfc_cfg_t jfc_cfg{};
@@ -358,7 +359,7 @@ TEST_F(Flows, AnObjectIsMadeInSteps) {
   EXPECT_EQ(urma_delete_context(context), URMA_SUCCESS);
 }
 
-TEST_F(Flows, AGroupHandsMessagesToItsMembers) {
+TEST_P(Flows, AGroupHandsMessagesToItsMembers) {
   End left;
   End right({.device = "right"});
   urma_jetty_grp_cfg_t cfg{};

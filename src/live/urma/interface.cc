@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "engine/ub/exchange.h"
+#include "live/shm/shared_link.h"
 #include "live/udp/direct_memory.h"
 #include "live/udp/ub_live.h"
 #include "live/urma/guarded.h"
@@ -34,28 +35,32 @@ constexpr std::uint32_t kCompletionDepth = 65536;
 constexpr TimePs kMemoryPause = milliseconds(1);
 
 std::uint32_t mtu_of(std::uint32_t address) {
+  if (is_shared_memory(address)) return 4096;
   const std::uint32_t path = interface_mtu(address);
   std::uint32_t mtu = 4096;
   while (mtu > 256 && mtu + kHeaderBytes > path) mtu /= 2;
   return mtu;
 }
 
-/// Packets that may be on their way to one peer: as many as the socket of a peer with the same settings holds
-/// while its process is not running. What is beyond is dropped by the kernel, and costs a timer.
-std::uint32_t window_of(std::uint32_t mtu, int descriptor) {
+/// Packets that may be on their way to one peer: as many as the socket of a peer with the same settings, or
+/// half of its ring, holds while its process is not running. What is beyond is dropped, and costs a timer.
+std::uint32_t window_of(std::uint32_t mtu, const DatagramPort& port) {
+  if (is_shared_memory(port.local().address))
+    return std::bit_floor(kLinkRingCells / 2 / ring_cells(mtu + kHeaderBytes) + 1);
   int bytes = 0;
   socklen_t size = sizeof bytes;
-  if (::getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0 || bytes <= 0) bytes = 1 << 18;
+  if (::getsockopt(port.descriptor(), SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0 || bytes <= 0)
+    bytes = 1 << 18;
   // The kernel counts a datagram as the pages that it lies in.
   const std::uint32_t each = 2 * (mtu + kHeaderBytes);
   return std::clamp(std::bit_floor(static_cast<std::uint32_t>(bytes) / each), 16U, 1024U);
 }
 
-ub::UbConfig config_for(std::uint32_t mtu, int descriptor) {
+ub::UbConfig config_for(std::uint32_t mtu, const DatagramPort& port) {
   ub::UbConfig config;
   config.host = wire::HostAddress{0};
   config.mtu = mtu;
-  config.send_window = window_of(mtu, descriptor);
+  config.send_window = window_of(mtu, port);
   // A TPACK costs a datagram: one for several packets will do, long before the peer's timer.
   config.acknowledge_every = std::min(16U, config.send_window / 4);
   config.acknowledge_delay = microseconds(500);
@@ -74,7 +79,7 @@ struct Interface::Inside {
     return true;
   }
   wire::TrafficClassMask open(TimePs) const {
-    return self.socket_.DatagramPort::open() ? wire::kAllTrafficClasses : wire::TrafficClassMask{0};
+    return self.port_->open() ? wire::kAllTrafficClasses : wire::TrafficClassMask{0};
   }
   void send(TimePs, wire::Packet& packet) { self.send_packet(packet); }
   void completed(TimePs, const verbs::Completion& completion) {
@@ -97,12 +102,12 @@ Interface::Section::~Section() {
   [[maybe_unused]] const ssize_t written = ::write(interface_.wake_, &one, sizeof one);
 }
 
-Interface::Interface(UdpSocket socket, std::uint32_t uasid, std::uint32_t mtu)
-    : socket_(std::move(socket)), uasid_(uasid), mtu_(mtu) {}
+Interface::Interface(std::unique_ptr<DatagramPort> port, std::uint32_t uasid, std::uint32_t mtu)
+    : port_(std::move(port)), uasid_(uasid), mtu_(mtu) {}
 
-Result<std::unique_ptr<Interface>> Interface::open(UdpSocket socket, std::uint32_t uasid) {
-  const std::uint32_t mtu = mtu_of(socket.local().address);
-  std::unique_ptr<Interface> made(new Interface(std::move(socket), uasid, mtu));
+Result<std::unique_ptr<Interface>> Interface::open(std::unique_ptr<DatagramPort> port, std::uint32_t uasid) {
+  const std::uint32_t mtu = mtu_of(port->local().address);
+  std::unique_ptr<Interface> made(new Interface(std::move(port), uasid, mtu));
   WHARF_TRY(made->start());
   return made;
 }
@@ -120,7 +125,7 @@ Result<void> Interface::start() {
   now_ = clock_.now();
   // Peers are numbered from 1 by whoever meets them: the number of an engine is its own affair, see
   // send_packet().
-  auto engine = ub::UbEngine::create(config_for(mtu_, socket_.descriptor()), memory_.payloads, memory_.arena);
+  auto engine = ub::UbEngine::create(config_for(mtu_, *port_), memory_.payloads, memory_.arena);
   if (!engine) return engine.error();
   engine_ = std::make_unique<ub::UbEngine>(*std::move(engine));
   auto completions = engine_->create_completion_queue(now_, {.depth = kCompletionDepth});
@@ -142,7 +147,7 @@ Interface::~Interface() {
       engine_->expire(now_ + milliseconds(1));
       do {
         settle();
-      } while (socket_.turn_is_over());
+      } while (port_->turn_is_over());
       for (const auto& [key, each] : peers_) {
         if (each->state != Peer::State::kUp) continue;
         send_message(
@@ -158,7 +163,7 @@ Interface::~Interface() {
 }
 
 void Interface::abandon() {
-  ::close(socket_.descriptor());
+  port_->abandon();
   ::close(wake_);
 }
 
@@ -171,19 +176,25 @@ void Interface::serve() {
     {
       const std::lock_guard lock(mutex_);
       sleeping_ = false;
+      const bool waited = attempted([&] { port_->waited(); });
       bool worked = true;
       while (!stop_ && worked) {
         worked = false;
         short_of_memory_ = !attempted([&] { worked = step(); });
       }
+      short_of_memory_ |= !waited;
       if (stop_) return;
       sleep_until_ = deadline();
       sleeping_ = true;
       forever = sleep_until_ == kNever;
       const std::int64_t left = forever ? 0 : std::max<std::int64_t>((sleep_until_ - now_).ps / 1'000 + 1, 0);
       limit = {static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
+      if (!port_->prepare_wait()) {
+        limit = {};
+        forever = false;
+      }
     }
-    pollfd wait[2] = {{socket_.descriptor(), POLLIN, 0}, {wake_, POLLIN, 0}};
+    pollfd wait[2] = {{port_->descriptor(), POLLIN, 0}, {wake_, POLLIN, 0}};
     ::ppoll(wait, 2, forever ? nullptr : &limit, nullptr);
     if ((wait[1].revents & POLLIN) != 0) {
       std::uint64_t count = 0;
@@ -205,7 +216,7 @@ bool Interface::step() {
 }
 
 TimePs Interface::deadline() const {
-  if (socket_.turn_is_over()) return now_;  // There may be more to send.
+  if (port_->turn_is_over()) return now_;  // There may be more to send.
   if (short_of_memory_) return now_ + kMemoryPause;
   TimePs due = engine_->deadline();
   for (const Peer* each : asking_) due = min(due, min(each->ask_at, each->give_up_at));
@@ -218,7 +229,7 @@ TimePs Interface::deadline() const {
 void Interface::settle() {
   Inside inside{*this};
   engine::EngineDriver driver(*engine_, inside, inside, inside);
-  socket_.begin_turn();
+  port_->begin_turn();
   driver.settle(now_);
   while (!lost_.empty()) {
     Peer& peer = *lost_.back();
@@ -231,23 +242,24 @@ void Interface::settle() {
     unpark_all();
     driver.settle(now_);
   }
-  socket_.flush();
+  port_->flush();
 }
 
 // --- Packets
 
 bool Interface::take_datagrams() {
-  const std::size_t count = socket_.receive();
+  const std::size_t count = port_->receive();
+  lose_gone();
   if (count == 0) return false;
   now_ = clock_.now();
   for (std::size_t at = 0; at < count; ++at) {
     // A datagram that finds no memory is lost, as on the way.
-    if (!attempted([&] { take(socket_.datagram(at)); })) ++counters_.no_memory;
+    if (!attempted([&] { take(port_->datagram(at)); })) ++counters_.no_memory;
   }
   return true;
 }
 
-void Interface::take(const UdpSocket::Datagram& datagram) {
+void Interface::take(const DatagramPort::Datagram& datagram) {
   ++counters_.datagrams_received;
   if (is_peer_message(datagram.bytes)) {
     const std::optional<PeerMessage> message = decode_peer_message(datagram.bytes);
@@ -268,7 +280,7 @@ void Interface::take(const UdpSocket::Datagram& datagram) {
   const std::span<std::byte> bytes(memory_.payloads.data(buffer), datagram.bytes.size());
   std::copy(datagram.bytes.begin(), datagram.bytes.end(), bytes.begin());
   wire::Packet packet;
-  if (Ub::decode(bytes, {datagram.source, socket_.local(), 0}, packet) == wire::DropReason::kNone) {
+  if (Ub::decode(bytes, {datagram.source, port_->local(), 0}, packet) == wire::DropReason::kNone) {
     greeted_.heard(*peer);
     packet.source = wire::HostAddress{peer->number};
     packet.destination = wire::HostAddress{0};
@@ -295,8 +307,8 @@ void Interface::send_packet(wire::Packet& packet) {
     const Peer& peer = *found->second;
     std::uint32_t& tpn = packet.ub.rtph.destination_tpn;
     tpn = (tpn + peer.own_number) % wire::kPsnMask;
-    const std::span<std::byte> room = socket_.queue(peer.endpoint);
-    socket_.set_queued_length(Ub::encode(packet, socket_.local(), peer.endpoint, room));
+    const std::span<std::byte> room = port_->queue(peer.endpoint);
+    port_->set_queued_length(Ub::encode(packet, port_->local(), peer.endpoint, room));
     ++counters_.datagrams_sent;
   }
   memory_.payloads.release(packet.payload.buffer);

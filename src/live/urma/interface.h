@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One address of this process: a UB engine on a UDP socket, the processes that it talks to, and a thread that
-// serves both while the program does not. Knows jettys by number and owner, and no C interface.
+// One address of this process: a UB engine on a UDP socket or in shared memory, the processes that it talks
+// to, and a thread that serves both while the program does not. Knows jettys by number and owner, and no C
+// interface.
 #pragma once
 
 #include <atomic>
@@ -16,9 +17,9 @@
 #include "base/result.h"
 #include "engine/driver/engine_driver.h"
 #include "engine/ub/ub_engine.h"
+#include "live/reactor/datagram_port.h"
 #include "live/reactor/live_clock.h"
 #include "live/udp/live_engine.h"
-#include "live/udp/udp_socket.h"
 #include "live/urma/greeted_peers.h"
 #include "live/urma/peer.h"
 #include "live/urma/peer_message.h"
@@ -87,8 +88,8 @@ class Interface {
   /// Of all peers.
   static constexpr std::size_t kBindingsMost = 1U << 16U;
 
-  /// `socket` is bound to the address. Starts the thread.
-  static Result<std::unique_ptr<Interface>> open(UdpSocket socket, std::uint32_t uasid);
+  /// `port` is bound to the address. Starts the thread.
+  static Result<std::unique_ptr<Interface>> open(std::unique_ptr<DatagramPort> port, std::uint32_t uasid);
   ~Interface();
   Interface(const Interface&) = delete;
   Interface& operator=(const Interface&) = delete;
@@ -109,7 +110,7 @@ class Interface {
 
   ub::UbEngine& engine() { return *engine_; }
   TimePs now() const { return now_; }
-  const UdpEndpoint& endpoint() const { return socket_.local(); }
+  const UdpEndpoint& endpoint() const { return port_->local(); }
   std::uint32_t uasid() const { return uasid_; }
   std::uint32_t mtu() const { return mtu_; }
   engine::QueueId completions() const { return completions_; }
@@ -150,13 +151,13 @@ class Interface {
   wire::PayloadPool& payloads() { return memory_.payloads; }
 
  private:
-  Interface(UdpSocket socket, std::uint32_t uasid, std::uint32_t mtu);
+  Interface(std::unique_ptr<DatagramPort> port, std::uint32_t uasid, std::uint32_t mtu);
   Result<void> start();
   void serve();  ///< The thread.
 
   // Packets.
   bool take_datagrams();
-  void take(const UdpSocket::Datagram& datagram);
+  void take(const DatagramPort::Datagram& datagram);
   void send_packet(wire::Packet& packet);
   void settle();
   TimePs deadline() const;
@@ -174,6 +175,7 @@ class Interface {
   void number(Peer& peer);
   void bring_up(Peer& peer, const PeerMessage& message);
   void lose(Peer& peer);
+  void lose_gone();
   void evict(Peer& peer);
   void review(Peer& peer);
   void expire_peers();
@@ -194,7 +196,7 @@ class Interface {
   std::mutex mutex_;
   EngineMemory memory_;
   std::unique_ptr<ub::UbEngine> engine_;
-  UdpSocket socket_;
+  std::unique_ptr<DatagramPort> port_;
   LiveClock clock_;
   TimePs now_;
   std::uint32_t uasid_;

@@ -121,9 +121,9 @@ void Interface::send_message(const UdpEndpoint& to, PeerMessage message) {
   message.instance = instance_;
   message.uasid = uasid_;
   message.mtu = mtu_;
-  const std::span<std::byte> room = socket_.queue(to);
+  const std::span<std::byte> room = port_->queue(to);
   encode(message, room.first<kPeerMessageBytes>());
-  socket_.set_queued_length(kPeerMessageBytes);
+  port_->set_queued_length(kPeerMessageBytes);
   ++counters_.datagrams_sent;
 }
 
@@ -263,6 +263,18 @@ void Interface::lose(Peer& peer) {
   bindings_ -= peer.bound.size();
   peer.bound.clear();
   greeted_.remove(peer);
+}
+
+/// What the port knows to be gone will not answer, however long one asks.
+void Interface::lose_gone() {
+  while (const std::optional<UdpEndpoint> gone = port_->next_gone()) {
+    Peer* const peer = find(*gone);
+    if (peer == nullptr) continue;
+    if (peer->state == Peer::State::kAsking) peer->give_up_at = now_;  // It was there when it was asked.
+    if (peer->state != Peer::State::kUp) continue;
+    lose(*peer);
+    review(*peer);
+  }
 }
 
 void Interface::take_bind(Peer& peer, const PeerMessage& message) {

@@ -10,10 +10,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
+#include "live/shm/shm_mesh.h"
+#include "live/udp/udp_socket.h"
 #include "live/urma/guarded.h"
 #include "live/urma/identity.h"
 
@@ -22,6 +25,7 @@ namespace {
 
 /// Ports that are tried before a process gives up finding one that is free at all its addresses.
 constexpr int kPortAttempts = 64;
+constexpr const char* kDefaultDevices = "lo,shm";
 
 struct NetworkAddress {
   std::string interface;
@@ -43,6 +47,7 @@ std::vector<NetworkAddress> addresses_of_machine() {
 }
 
 std::string name_of(std::uint32_t address, const std::vector<NetworkAddress>& machine) {
+  if (is_shared_memory(address)) return address == 1 ? "ub_shm" : fmt::format("ub_shm_{}", address);
   for (const NetworkAddress& each : machine) {
     if (each.address == address) return "ub_" + each.interface;
   }
@@ -60,6 +65,42 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
+/// "shm", "shm:PLACE" or an IPv4 address; nothing for another word.
+std::optional<std::uint32_t> address_in(const std::string& word) {
+  constexpr std::string_view kShm = "shm";
+  if (word == kShm) return 1;
+  if (word.starts_with("shm:")) {
+    std::uint32_t place = 0;
+    const char* const end = word.data() + word.size();
+    const auto read = std::from_chars(word.data() + kShm.size() + 1, end, place);
+    if (read.ec != std::errc{} || read.ptr != end || !is_shared_memory(place)) return std::nullopt;
+    return place;
+  }
+  in_addr parsed{};
+  if (::inet_pton(AF_INET, word.c_str(), &parsed) != 1) return std::nullopt;
+  const std::uint32_t address = ntohl(parsed.s_addr);
+  if (is_shared_memory(address)) return std::nullopt;  // No host's.
+  return address;
+}
+
+/// The end of this process at an address.
+Result<std::unique_ptr<DatagramPort>> open_port(std::uint32_t address, std::uint16_t port) {
+  if (!is_shared_memory(address)) {
+    auto socket = UdpSocket::open({address, port});
+    if (!socket) return socket.error();
+    return std::unique_ptr<DatagramPort>(std::make_unique<UdpSocket>(*std::move(socket)));
+  }
+  // The system chooses among the ports of sockets alone.
+  std::uint16_t chosen = port;
+  while (chosen < kFirstPort) {
+    if (::getrandom(&chosen, sizeof chosen, 0) != sizeof chosen)
+      return Error{ErrorKind::kEnvironment, "random bytes cannot be had from the system"};
+  }
+  auto mesh = ShmMesh::open({address, chosen});
+  if (!mesh) return mesh.error();
+  return std::unique_ptr<DatagramPort>(*std::move(mesh));
+}
+
 }  // namespace
 
 Result<std::vector<DeviceChoice>> parse_devices(std::string_view text) {
@@ -71,9 +112,8 @@ Result<std::vector<DeviceChoice>> parse_devices(std::string_view text) {
     const std::size_t equals = part.find('=');
     if (equals != std::string::npos) device.name = part.substr(0, equals);
     for (const std::string& word : split(equals == std::string::npos ? part : part.substr(equals + 1), '+')) {
-      in_addr parsed{};
-      if (::inet_pton(AF_INET, word.c_str(), &parsed) == 1) {
-        device.addresses.push_back(ntohl(parsed.s_addr));
+      if (const auto address = address_in(word)) {
+        device.addresses.push_back(*address);
         continue;
       }
       const std::size_t before = device.addresses.size();
@@ -81,9 +121,11 @@ Result<std::vector<DeviceChoice>> parse_devices(std::string_view text) {
         if (each.interface == word) device.addresses.push_back(each.address);
       }
       if (device.addresses.size() == before) {
-        return input_error(fmt::format(
-            "WHARF_URMA_DEVICES: found \"{}\", expected an IPv4 address or a network interface that has one",
-            word));
+        return input_error(
+            fmt::format("WHARF_URMA_DEVICES: found \"{}\", expected an IPv4 address, a network interface "
+                        "that has one, shm, or "
+                        "shm: and a number up to {}",
+                        word, kShmPlacesMost));
       }
       if (device.name.empty()) device.name = "ub_" + word;
     }
@@ -115,29 +157,29 @@ Device* Library::find(const void* address) const {
   return nullptr;
 }
 
-/// A socket at each address, all with the port that the UASID says.
-urma_status_t Library::take_sockets(std::uint32_t uasid) {
+/// An end at each address, all with the port that the UASID says.
+urma_status_t Library::take_ports(std::uint32_t uasid) {
   std::uint8_t upper = 0;
   for (int attempt = 0; attempt < kPortAttempts; ++attempt) {
-    sockets_.clear();
+    ports_.clear();
     std::uint32_t chosen = uasid;
     bool taken = true;
     for (const auto& device : devices_) {
       for (const std::uint32_t address : device->addresses) {
-        if (sockets_.contains(address)) continue;
+        if (ports_.contains(address)) continue;
         const std::uint16_t port = chosen == 0 ? std::uint16_t{0} : port_of(chosen);
-        auto socket = UdpSocket::open({address, port});
-        if (!socket) {
-          log(URMA_VLOG_LEVEL_ERR, "%s", socket.error().message.c_str());
+        auto opened = open_port(address, port);
+        if (!opened) {
+          log(URMA_VLOG_LEVEL_ERR, "%s", opened.error().message.c_str());
           taken = false;
           break;
         }
         if (chosen == 0) {
           // The system's choice becomes the UASID; the upper bits tell processes with one port apart.
           if (::getrandom(&upper, sizeof upper, 0) != sizeof upper) return URMA_FAIL;
-          chosen = (std::uint32_t{upper} << 16U) | socket->local().port;
+          chosen = (std::uint32_t{upper} << 16U) | (*opened)->local().port;
         }
-        sockets_.emplace(address, *std::move(socket));
+        ports_.emplace(address, *std::move(opened));
       }
       if (!taken) break;
     }
@@ -146,11 +188,11 @@ urma_status_t Library::take_sockets(std::uint32_t uasid) {
       return URMA_SUCCESS;
     }
     if (uasid != 0) {
-      sockets_.clear();
+      ports_.clear();
       return URMA_EEXIST;
     }
   }
-  sockets_.clear();
+  ports_.clear();
   return URMA_EAGAIN;
 }
 
@@ -161,14 +203,15 @@ urma_status_t Library::init(std::uint32_t uasid) {
   const urma_status_t status = guarded(urma_status_t{URMA_ENOMEM}, [&] { return start(uasid); });
   if (status != URMA_SUCCESS) {
     devices_.clear();
-    sockets_.clear();
+    ports_.clear();
   }
   return status;
 }
 
 urma_status_t Library::start(std::uint32_t uasid) {
+  find_site();
   const char* const text = std::getenv("WHARF_URMA_DEVICES");
-  auto chosen = parse_devices(text == nullptr ? "lo" : text);
+  auto chosen = parse_devices(text == nullptr ? kDefaultDevices : text);
   if (!chosen) {
     log(URMA_VLOG_LEVEL_ERR, "%s", chosen.error().message.c_str());
     return URMA_FAIL;
@@ -180,7 +223,7 @@ urma_status_t Library::start(std::uint32_t uasid) {
     device->addresses = each.addresses;
     devices_.push_back(std::move(device));
   }
-  const urma_status_t status = take_sockets(uasid);
+  const urma_status_t status = take_ports(uasid);
   if (status != URMA_SUCCESS) return status;
   if (!watches_forks_) {
     ::pthread_atfork(nullptr, nullptr, [] { get().forget_everything(); });
@@ -197,7 +240,7 @@ urma_status_t Library::uninit() {
   tables().contexts.for_each([&](Context&) { used = true; });
   if (used) return URMA_FAIL;
   interfaces_.clear();
-  sockets_.clear();
+  ports_.clear();
   devices_.clear();
   uasid_ = 0;
   ready_ = false;
@@ -207,16 +250,16 @@ urma_status_t Library::uninit() {
 Interface* Library::interface(std::uint32_t address) {
   const auto found = interfaces_.find(address);
   if (found != interfaces_.end()) return found->second.get();
-  const auto bound = sockets_.find(address);
+  const auto bound = ports_.find(address);
   // One that an earlier attempt without memory lost is bound again.
-  auto socket = bound != sockets_.end() ? Result<UdpSocket>(std::move(bound->second))
-                                        : UdpSocket::open({address, port_of(uasid_)});
-  if (bound != sockets_.end()) sockets_.erase(bound);
-  if (!socket) {
-    log(URMA_VLOG_LEVEL_ERR, "%s", socket.error().message.c_str());
+  auto port = bound != ports_.end() ? Result<std::unique_ptr<DatagramPort>>(std::move(bound->second))
+                                    : open_port(address, port_of(uasid_));
+  if (bound != ports_.end()) ports_.erase(bound);
+  if (!port) {
+    log(URMA_VLOG_LEVEL_ERR, "%s", port.error().message.c_str());
     return nullptr;
   }
-  auto made = Interface::open(*std::move(socket), uasid_);
+  auto made = Interface::open(*std::move(port), uasid_);
   if (!made) {
     log(URMA_VLOG_LEVEL_ERR, "%s", made.error().message.c_str());
     return nullptr;
@@ -230,7 +273,7 @@ Interface* Library::interface(std::uint32_t address) {
 void Library::forget_everything() {
   for (auto& [address, each] : interfaces_) each.release()->abandon();
   interfaces_.clear();
-  sockets_.clear();
+  ports_.clear();
   for (auto& device : devices_) static_cast<void>(device.release());
   devices_.clear();
   Tables& all = tables();

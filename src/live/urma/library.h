@@ -27,8 +27,8 @@ struct DeviceChoice {
   std::vector<std::uint32_t> addresses;
 };
 
-/// Reads "NAME=ADDRESS[+ADDRESS...]", "ADDRESS" or the name of a network interface, separated by commas.
-/// Without a name a device is called ub_ and the name of its interface.
+/// Reads "NAME=ADDRESS[+ADDRESS...]", "ADDRESS", the name of a network interface or "shm[:PLACE]", separated
+/// by commas. Without a name a device is called ub_ and the name of its interface, ub_shm or ub_shm_PLACE.
 Result<std::vector<DeviceChoice>> parse_devices(std::string_view text);
 
 class Library {
@@ -49,7 +49,7 @@ class Library {
 
  private:
   urma_status_t start(std::uint32_t uasid);
-  urma_status_t take_sockets(std::uint32_t uasid);
+  urma_status_t take_ports(std::uint32_t uasid);
   void forget_everything();  ///< In the child of a fork.
 
   std::mutex mutex_;
@@ -57,7 +57,7 @@ class Library {
   bool watches_forks_ = false;
   std::uint32_t uasid_ = 0;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::map<std::uint32_t, UdpSocket> sockets_;  ///< Bound, and not yet used.
+  std::map<std::uint32_t, std::unique_ptr<DatagramPort>> ports_;  ///< Bound, and not yet used.
   std::map<std::uint32_t, std::unique_ptr<Interface>> interfaces_;
 };
 

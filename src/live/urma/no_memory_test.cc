@@ -169,10 +169,11 @@ TEST_F(NoMemory, EveryCallThatMakesSomethingSaysSo) {
   EXPECT_EQ(urma_uninit(), URMA_SUCCESS);
 }
 
-class NoMemoryForData : public UrmaTest {};
+class NoMemoryForData : public UrmaTestEachWay {};
+INSTANTIATE_TEST_SUITE_P(EachWay, NoMemoryForData, each_way(), way_name);
 
 // The first request opens a channel, and waits for that; whatever finds no memory is tried again or refused.
-TEST_F(NoMemoryForData, ARequestIsRefusedOrDone) {
+TEST_P(NoMemoryForData, ARequestIsRefusedOrDone) {
   for (std::size_t count = 0; count < 64; ++count) {
     End left;
     End right({.device = "right"});
@@ -194,7 +195,7 @@ TEST_F(NoMemoryForData, ARequestIsRefusedOrDone) {
 }
 
 // The threads that serve both ends take the answers of the peer, and what they need memory for is done later.
-TEST_F(NoMemoryForData, WhatServesThePeersGoesOnLater) {
+TEST_P(NoMemoryForData, WhatServesThePeersGoesOnLater) {
   for (std::int64_t at = 0; at < 96; ++at) {
     const std::int64_t count = at / 2;
     one_fails = at % 2 == 1;
@@ -216,7 +217,7 @@ TEST_F(NoMemoryForData, WhatServesThePeersGoesOnLater) {
 }
 
 // [IBTA vol 1 10.2.6] As when a JFC is full.
-TEST_F(NoMemoryForData, ARecordWithoutRoomFailsItsJetty) {
+TEST_P(NoMemoryForData, ARecordWithoutRoomFailsItsJetty) {
   End left({.send_depth = 256, .jfc_depth = 256});
   End right({.device = "right"});
   left.reach(right);

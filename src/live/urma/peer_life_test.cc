@@ -18,7 +18,7 @@ struct Told {
   urma_seg_t segment;
 };
 
-class PeerLife : public UrmaTest {
+class PeerLife : public UrmaTestEachWay {
  protected:
   /// Runs `act` in a child, which never returns to the test.
   template <typename Act>
@@ -57,7 +57,9 @@ class PeerLife : public UrmaTest {
   int pipe_[2] = {-1, -1};
 };
 
-TEST_F(PeerLife, AKilledPeerEndsRequestsAndNothingElse) {
+INSTANTIATE_TEST_SUITE_P(EachWay, PeerLife, each_way(), way_name);
+
+TEST_P(PeerLife, AKilledPeerEndsRequestsAndNothingElse) {
   End left;
   End beside;
   End other({.device = "right"});
@@ -92,7 +94,7 @@ TEST_F(PeerLife, AKilledPeerEndsRequestsAndNothingElse) {
   EXPECT_EQ(next_record(beside.send_jfc).status, URMA_CR_SUCCESS);
 }
 
-TEST_F(PeerLife, AnImportMayComeBeforeItsProcess) {
+TEST_P(PeerLife, AnImportMayComeBeforeItsProcess) {
   // A UASID that a program chooses says the port; this one is most likely free.
   const std::uint32_t uasid = 0x310000U | (20000U + static_cast<std::uint32_t>(::getpid()) % 10000U);
   End left;
@@ -106,7 +108,7 @@ TEST_F(PeerLife, AnImportMayComeBeforeItsProcess) {
     ::_exit(next_record(right->receive_jfc).user_ctx == 11 ? 0 : 4);
   });
   urma_rjetty_t later{};
-  later.jetty_id.eid = eid_of(0x7f000002);
+  later.jetty_id.eid = eid_of(shares_memory() ? 2 : 0x7f000002);
   later.jetty_id.uasid = uasid;
   // The child's first queues: that of its context, of its JFR, of its jetty.
   later.jetty_id.id = left.jetty->jetty_id.id;

@@ -73,6 +73,35 @@ TEST(Identity, APortIsInTheUasid) {
   EXPECT_FALSE(endpoint_of(six, 40000).has_value()) << "no IPv4 address";
 }
 
+TEST(Identity, APlaceInSharedMemoryIsOfThoseWhoShareIt) {
+  find_site();
+  const urma_eid_t eid = eid_of(7);
+  EXPECT_EQ(eid.raw[0], 0xfd) << "a unique local IPv6 address";
+  EXPECT_EQ(address_of(eid), 7U);
+  EXPECT_EQ(endpoint_of(eid, 0x129c40)->address, 7U);
+  urma_eid_t elsewhere = eid;
+  elsewhere.raw[3] ^= 1U;
+  EXPECT_FALSE(address_of(elsewhere).has_value());
+  EXPECT_FALSE(address_of(mapped_eid(7)).has_value()) << "0.0.0.7 is no place";
+  urma_eid_t address = eid_of(0x7f000001);
+  EXPECT_EQ(address_of(address), 0x7f000001U);
+  address.raw[0] = 0xfd;
+  EXPECT_FALSE(address_of(address).has_value());
+  EXPECT_TRUE(same_way(7, 8));
+  EXPECT_FALSE(same_way(7, 0x7f000001));
+}
+
+TEST(Devices, InSharedMemory) {
+  const auto devices = parse_devices("shm,shm:9,both=127.0.0.1+shm:65535");
+  ASSERT_TRUE(devices.ok()) << devices.error().message;
+  EXPECT_EQ((*devices)[0].name, "ub_shm");
+  EXPECT_EQ((*devices)[0].addresses, std::vector<std::uint32_t>{1});
+  EXPECT_EQ((*devices)[1].name, "ub_shm_9");
+  EXPECT_EQ((*devices)[2].addresses, (std::vector<std::uint32_t>{0x7f000001, 65535}));
+  for (const char* wrong : {"shm:", "shm:0", "shm:65536", "shm:1x", "0.0.0.9"})
+    EXPECT_FALSE(parse_devices(wrong).ok()) << wrong;
+}
+
 TEST(Devices, AreReadFromOneLine) {
   const auto devices = parse_devices("one=127.0.0.1+127.0.0.2,127.0.0.3,lo");
   ASSERT_TRUE(devices.ok());

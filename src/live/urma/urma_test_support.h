@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,16 +16,35 @@
 
 namespace wharf::live::urma {
 
-/// The library, started for one test, with two devices: 127.0.0.1 and 127.0.0.2.
+/// Two devices over UDP, two in shared memory.
+inline constexpr const char* kUdpDevices = "left=127.0.0.1,right=127.0.0.2";
+inline constexpr const char* kShmDevices = "left=shm,right=shm:2";
+
+/// The library, started for one test, with two devices: 127.0.0.1 and 127.0.0.2, or others.
 class UrmaTest : public ::testing::Test {
  protected:
+  explicit UrmaTest(const char* devices = kUdpDevices) : devices_(devices) {}
   void SetUp() override {
-    ::setenv("WHARF_URMA_DEVICES", "left=127.0.0.1,right=127.0.0.2", 1);
+    ::setenv("WHARF_URMA_DEVICES", devices_, 1);
     urma_init_attr_t attributes{};
     ASSERT_EQ(urma_init(&attributes), URMA_SUCCESS);
   }
   void TearDown() override { EXPECT_EQ(urma_uninit(), URMA_SUCCESS); }
+
+ private:
+  const char* devices_;
 };
+
+/// The same for each way between processes.
+class UrmaTestEachWay : public UrmaTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  UrmaTestEachWay() : UrmaTest(GetParam()) {}
+  bool shares_memory() const { return GetParam() == kShmDevices; }
+};
+inline auto each_way() { return ::testing::Values(kUdpDevices, kShmDevices); }
+inline std::string way_name(const ::testing::TestParamInfo<const char*>& info) {
+  return info.param == kShmDevices ? "Shm" : "Udp";
+}
 
 /// How one end is made.
 struct EndConfig {

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/shm/shm_mesh.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/vector_room.h"
+
+namespace wharf::live {
+namespace {
+
+constexpr std::uint64_t kListenerTag = 0;
+constexpr std::uint64_t kNudgeTag = 1;
+/// Who polls without ever waiting looks at names and doorbells that often, in calls that found nothing.
+constexpr std::uint32_t kLookEvery = 64;
+/// Each link has one descriptor, each newcomer too; the name and the nudge are beside them.
+constexpr std::size_t kHeldMost = 2 * ShmMesh::kLinksMost + ShmMesh::kNewcomersMost + 3;
+
+std::uint64_t key_of(const UdpEndpoint& end) { return (std::uint64_t{end.address} << 16U) | end.port; }
+
+Error cannot_wait() {
+  return Error{ErrorKind::kEnvironment,
+               fmt::format("the system has no room to wait for shared memory: {}", std::strerror(errno))};
+}
+
+}  // namespace
+
+std::string ShmMesh::name_of(const UdpEndpoint& end) {
+  return fmt::format("mesh.{}.{}", end.address, end.port);
+}
+
+Result<std::unique_ptr<ShmMesh>> ShmMesh::open(const UdpEndpoint& local) {
+  auto listener = ShmListener::open(name_of(local));
+  if (!listener) return listener.error();
+  Descriptor waits(::epoll_create1(EPOLL_CLOEXEC));
+  Descriptor nudge(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!waits.open() || !nudge.open()) return cannot_wait();
+  std::unique_ptr<ShmMesh> made(new ShmMesh(std::move(waits), std::move(nudge), *std::move(listener), local));
+  // A connection that cannot be taken for want of descriptors does not keep anybody awake.
+  made->gone_.reserve(kLinksMost);
+  if (!made->watch(made->listener_.descriptor(), kListenerTag, EPOLLIN | EPOLLET) ||
+      !made->watch(made->nudge_.number(), kNudgeTag, EPOLLIN)) {
+    return cannot_wait();
+  }
+  return made;
+}
+
+ShmMesh::ShmMesh(Descriptor waits, Descriptor nudge, ShmListener listener, const UdpEndpoint& local)
+    : DatagramPort(waits.number(), local),
+      waits_(std::move(waits)),
+      nudge_(std::move(nudge)),
+      listener_(std::move(listener)),
+      held_(std::make_unique<std::atomic<int>[]>(kHeldMost)) {
+  for (std::size_t at = 0; at < kHeldMost; ++at) held_[at].store(-1, std::memory_order_relaxed);
+  held_[0].store(waits_.number());
+  held_[1].store(nudge_.number());
+  held_[2].store(listener_.descriptor());
+}
+
+// --- What the system is asked to watch
+
+ShmMesh::Held ShmMesh::hold(int descriptor) {
+  std::size_t at = 3;
+  while (held_[at].load(std::memory_order_relaxed) >= 0) ++at;
+  return {&held_[at], descriptor};
+}
+
+void ShmMesh::abandon() {
+  for (std::size_t at = 0; at < kHeldMost; ++at) {
+    const int number = held_[at].load();
+    if (number >= 0) ::close(number);
+  }
+}
+
+bool ShmMesh::watch(int descriptor, std::uint64_t tag, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = tag;
+  return ::epoll_ctl(waits_.number(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+/// Closing it would not be enough: a forked process may hold it too.
+void ShmMesh::unwatch(int descriptor) const {
+  ::epoll_ctl(waits_.number(), EPOLL_CTL_DEL, descriptor, nullptr);
+}
+
+void ShmMesh::look(bool strokes) {
+  std::array<epoll_event, 32> events;
+  const int count = ::epoll_wait(waits_.number(), events.data(), static_cast<int>(events.size()), 0);
+  for (int index = 0; index < count; ++index) {
+    const epoll_event& event = events[static_cast<std::size_t>(index)];
+    const std::uint64_t tag = event.data.u64;
+    if (tag == kListenerTag) {
+      take_newcomers();
+      continue;
+    }
+    if (tag == kNudgeTag) {
+      std::uint64_t ignored = 0;
+      if (strokes) [[maybe_unused]]
+        const ssize_t got = ::read(nudge_.number(), &ignored, sizeof ignored);
+      continue;
+    }
+    const auto in = std::find_if(inbound_.begin(), inbound_.end(),
+                                 [&](const std::unique_ptr<Link>& each) { return each->tag == tag; });
+    if (in != inbound_.end()) {
+      notice(**in, strokes);
+      continue;
+    }
+    const auto out = std::find_if(outbound_.begin(), outbound_.end(),
+                                  [&](const auto& each) { return each.second->tag == tag; });
+    if (out != outbound_.end()) {
+      notice(*out->second, strokes);
+      continue;
+    }
+    take_link(tag);
+  }
+  if (newcomers_wait_) take_newcomers();
+}
+
+/// Takes what has rung, or finds that nothing will any more.
+void ShmMesh::notice(Link& link, bool strokes) {
+  // Whoever waits needs the strokes: they wake it.
+  if (link.ended || (strokes ? link.shared.quiet() : link.shared.is_open())) return;
+  if (outbound(link.remote) == &link) {
+    // What it has sent before it ended is taken first.
+    if (inbound(link.remote) == nullptr) tell_gone(link.remote);
+    remove_outbound(link);
+  } else {
+    end_inbound(link);
+  }
+}
+
+void ShmMesh::end_inbound(Link& link) {
+  if (link.ended) return;
+  unwatch(link.shared.doorbell());
+  link.ended = true;
+  ++ending_;
+}
+
+// --- Links that come
+
+void ShmMesh::take_newcomers() {
+  newcomers_wait_ = true;  // Memory or descriptors may run out.
+  while (auto connection = listener_.accept()) {
+    if (newcomers_.size() == kNewcomersMost) {
+      unwatch(newcomers_.front().connection.control.number());
+      newcomers_.erase(newcomers_.begin());
+    }
+    const int descriptor = connection->control.number();
+    const std::uint64_t tag = next_tag_++;
+    make_room_for_one(newcomers_);
+    if (!watch(descriptor, tag, EPOLLIN)) continue;
+    newcomers_.push_back({tag, *std::move(connection), hold(descriptor)});
+    take_link(tag);  // It is there most of the time.
+  }
+  newcomers_wait_ = errno != EAGAIN;
+}
+
+/// The newcomer `tag` has said something, or is gone.
+void ShmMesh::take_link(std::uint64_t tag) {
+  const auto found = std::find_if(newcomers_.begin(), newcomers_.end(),
+                                  [&](const Newcomer& each) { return each.tag == tag; });
+  if (found == newcomers_.end()) return;
+  ShmPorts ports;
+  auto link = take_over(found->connection, ports);
+  if (!link) return;
+  unwatch(found->connection.control.number());
+  const Newcomer newcomer = std::move(*found);
+  newcomers_.erase(found);
+  if (*link) adopt(newcomer.connection, {ports.client, ports.server}, **std::move(link));
+}
+
+void ShmMesh::adopt(const ShmConnection& from, const UdpEndpoint& remote, SharedLink shared) {
+  // A name is one process's. Who else claims it is no peer; after its death it may be another's.
+  if (Link* const way_back = outbound(remote); way_back != nullptr && way_back->process != from.process) {
+    if (way_back->shared.is_open()) return;
+    remove_outbound(*way_back);
+  }
+  const auto earlier = std::find_if(inbound_.begin(), inbound_.end(), [&](const std::unique_ptr<Link>& each) {
+    return each->remote == remote;
+  });
+  if (earlier != inbound_.end()) remove_inbound(static_cast<std::size_t>(earlier - inbound_.begin()));
+  if (inbound_.size() == kLinksMost) return;
+  make_room_for_one(inbound_);
+  shared.keep_from_children();
+  const std::uint64_t tag = next_tag_++;
+  const int doorbell = shared.doorbell();
+  inbound_.push_back(
+      std::make_unique<Link>(Link{tag, remote, from.process, std::move(shared), hold(doorbell)}));
+  if (!watch(doorbell, tag, EPOLLIN)) {
+    inbound_.pop_back();
+    return;
+  }
+  if (asleep_) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(nudge_.number(), &one, sizeof one);
+  }
+}
+
+/// What it has sent and nobody has taken is lost, as on a way that breaks.
+void ShmMesh::remove_inbound(std::size_t at) {
+  Link& link = *inbound_[at];
+  if (link.ended) {
+    --ending_;
+  } else {
+    unwatch(link.shared.doorbell());
+  }
+  tell_gone(link.remote);
+  inbound_.erase(inbound_.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+// --- Frames that come
+
+std::size_t ShmMesh::receive() {
+  for (const auto& link : inbound_) {
+    if (!link->taken) continue;
+    if (link->shared.reader().release()) link->shared.ring();
+    link->taken = false;
+  }
+  std::size_t count = take_frames();
+  if (count == 0 && ++empty_ % kLookEvery == 0) {
+    look(false);
+    count = take_frames();
+  }
+  if (ending_ != 0 && count < kBatch) remove_ended();
+  return count;
+}
+
+/// In turns with equal shares, until the batch is full or nobody has more.
+std::size_t ShmMesh::take_frames() {
+  std::size_t count = 0;
+  const std::size_t share = std::max<std::size_t>(kBatch / std::max<std::size_t>(inbound_.size(), 1), 1);
+  for (bool more = true; more && count < kBatch;) {
+    more = false;
+    for (std::size_t turn = 0; turn < inbound_.size() && count < kBatch; ++turn) {
+      if (next_ >= inbound_.size()) next_ = 0;
+      const std::size_t taken = take_from(*inbound_[next_++], count, std::min(share, kBatch - count));
+      count += taken;
+      more |= taken == share;
+    }
+  }
+  return count;
+}
+
+std::size_t ShmMesh::take_from(Link& link, std::size_t at, std::size_t most) {
+  std::size_t taken = 0;
+  while (taken < most && !link.refused) {
+    const auto frame = link.shared.reader().take();
+    if (!frame) {
+      if (link.shared.reader().lied()) end_inbound(link);
+      break;
+    }
+    datagrams_[at + taken++] = {link.remote, frame->bytes, frame->service};
+  }
+  link.taken |= taken != 0;
+  return taken;
+}
+
+/// Those whose rings are empty.
+void ShmMesh::remove_ended() {
+  for (std::size_t at = 0; at < inbound_.size();) {
+    if (inbound_[at]->ended && !inbound_[at]->taken) {
+      remove_inbound(at);
+    } else {
+      ++at;
+    }
+  }
+  if (newcomers_wait_) take_newcomers();
+}
+
+void ShmMesh::tell_gone(const UdpEndpoint& end) {
+  const bool told = std::find(gone_.begin(), gone_.end(), end) != gone_.end();
+  if (!told && gone_.size() < kLinksMost) gone_.push_back(end);  // There is room, see open().
+}
+
+std::optional<UdpEndpoint> ShmMesh::next_gone() {
+  if (gone_.empty()) return std::nullopt;
+  const UdpEndpoint end = gone_.back();
+  gone_.pop_back();
+  return end;
+}
+
+// --- Frames that leave
+
+ShmMesh::Link* ShmMesh::outbound(const UdpEndpoint& to) const {
+  const auto found = outbound_.find(key_of(to));
+  return found == outbound_.end() ? nullptr : found->second.get();
+}
+
+ShmMesh::Link* ShmMesh::inbound(const UdpEndpoint& from) const {
+  const auto found = std::find_if(inbound_.begin(), inbound_.end(),
+                                  [&](const std::unique_ptr<Link>& each) { return each->remote == from; });
+  return found == inbound_.end() ? nullptr : found->get();
+}
+
+void ShmMesh::remove_outbound(Link& link) {
+  unwatch(link.shared.doorbell());
+  outbound_.erase(key_of(link.remote));
+}
+
+ShmMesh::Link* ShmMesh::reach(const UdpEndpoint& to) {
+  if (Link* const known = outbound(to)) return known;
+  try {
+    return connect(to);
+  } catch (const std::bad_alloc&) {
+    return nullptr;  // The frame is lost, as on the way.
+  }
+}
+
+ShmMesh::Link* ShmMesh::connect(const UdpEndpoint& to) {
+  if (outbound_.size() == kLinksMost) return nullptr;
+  const auto connection = connect_shm(name_of(to), kTimeZero);
+  if (!connection) return nullptr;
+  SharedLink::OtherEnd other;
+  auto shared = SharedLink::create(other);
+  if (!shared) return nullptr;
+  shared->keep_from_children();
+  const std::uint64_t tag = next_tag_++;
+  const int doorbell = shared->doorbell();
+  auto link = std::make_unique<Link>(Link{tag, to, connection->process, *std::move(shared), hold(doorbell)});
+  Link* const made = link.get();
+  outbound_.emplace(key_of(to), std::move(link));
+  const ShmPorts own{static_cast<std::uint16_t>(local().address), local().port};
+  if (!watch(doorbell, tag, EPOLLIN) || !hand_over(*connection, own, other)) {
+    outbound_.erase(key_of(to));
+    return nullptr;
+  }
+  // Who has claimed the name before and is not the one that has it is no peer.
+  for (const auto& each : inbound_) {
+    if (each->remote != to || each->process == made->process) continue;
+    end_inbound(*each);
+    each->refused = true;
+  }
+  return made;
+}
+
+void ShmMesh::send_queued(std::size_t count) {
+  for (std::size_t index = 0; index < count; ++index) {
+    Link* const link = reach(outgoing(index).to);
+    if (link == nullptr || !link->shared.writer().put(outgoing_frame(index), outgoing(index).service)) {
+      ++dropped_;
+    } else {
+      link->written = true;
+    }
+  }
+  for (std::size_t index = 0; index < count; ++index) {
+    Link* const link = outbound(outgoing(index).to);
+    if (link == nullptr || !std::exchange(link->written, false)) continue;
+    if (link->shared.writer().wakes_reader()) link->shared.ring();
+  }
+}
+
+// --- Waiting
+
+bool ShmMesh::prepare_wait() {
+  asleep_ = true;
+  bool nothing = gone_.empty() && ending_ == 0;
+  for (const auto& link : inbound_) nothing &= link->shared.reader().prepare_sleep();
+  return nothing;
+}
+
+void ShmMesh::waited() {
+  asleep_ = false;
+  for (const auto& link : inbound_) link->shared.reader().awake();
+  look(true);
+}
+
+}  // namespace wharf::live

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames between any processes of one user on one host, over rings in shared memory. Each end has a name of
+// its own, so whoever knows it reaches it, as with a UDP socket; nobody is a server.
+//
+// A link carries frames one way. Who has something to send to an end connects to its name, makes the link and
+// hands it over with its own name; the answer comes over a link that the other side makes the same way. So
+// two that begin at the same time do not get into each other's way, and a name that is claimed is one where
+// the claimant is reached (decision 0101).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "live/reactor/datagram_port.h"
+#include "live/shm/descriptor.h"
+#include "live/shm/shared_link.h"
+#include "live/shm/shm_rendezvous.h"
+
+namespace wharf::live {
+
+/// Ends are named by UdpEndpoint: an address of 1 to 65,535 and a port, both of which the program chooses.
+class ShmMesh final : public DatagramPort {
+ public:
+  /// Links each way. What is for or from a further end is dropped.
+  static constexpr std::size_t kLinksMost = 1024;
+  /// Connections that have not handed over a link yet; one more ends the oldest.
+  static constexpr std::size_t kNewcomersMost = 64;
+
+  /// Takes the name. One that is taken is an environment error.
+  static Result<std::unique_ptr<ShmMesh>> open(const UdpEndpoint& local);
+  /// The name in shm_rendezvous.h of an end.
+  static std::string name_of(const UdpEndpoint& end);
+
+  std::size_t receive() override;
+  bool prepare_wait() override;
+  void waited() override;
+  std::optional<UdpEndpoint> next_gone() override;
+  void abandon() override;
+
+  std::size_t links() const { return inbound_.size() + outbound_.size(); }
+
+ private:
+  /// A descriptor that a forked child closes: its number stands in a place that is never moved.
+  class Held {
+   public:
+    Held() = default;
+    Held(std::atomic<int>* place, int number) : place_(place) { place_->store(number); }
+    Held(Held&& other) noexcept : place_(std::exchange(other.place_, nullptr)) {}
+    Held& operator=(Held&& other) noexcept {
+      std::swap(place_, other.place_);
+      return *this;
+    }
+    ~Held() {
+      if (place_ != nullptr) place_->store(-1);
+    }
+
+   private:
+    std::atomic<int>* place_ = nullptr;
+  };
+
+  /// A link, and who is at its other end.
+  struct Link {
+    std::uint64_t tag = 0;  ///< What the system calls it when its doorbell rings.
+    UdpEndpoint remote;
+    pid_t process = 0;
+    SharedLink shared;
+    Held held;
+    bool taken = false;    ///< From its reader, since the last receive().
+    bool written = false;  ///< To its writer, in this batch.
+    bool ended = false;    ///< The other side is gone: what is in the ring is the last.
+    bool refused = false;  ///< Not even that is taken.
+  };
+  struct Newcomer {
+    std::uint64_t tag = 0;
+    ShmConnection connection;
+    Held held;
+  };
+
+  ShmMesh(Descriptor waits, Descriptor nudge, ShmListener listener, const UdpEndpoint& local);
+  void send_queued(std::size_t count) override;
+
+  Held hold(int descriptor);
+  bool watch(int descriptor, std::uint64_t tag, std::uint32_t events);
+  void unwatch(int descriptor) const;
+  /// Looks at what the system says of names, connections and doorbells. `strokes`: takes those of doorbells.
+  void look(bool strokes);
+  void take_newcomers();
+  void take_link(std::uint64_t tag);
+  void adopt(const ShmConnection& from, const UdpEndpoint& remote, SharedLink shared);
+  void notice(Link& link, bool strokes);
+  void end_inbound(Link& link);
+  Link* reach(const UdpEndpoint& to);
+  Link* connect(const UdpEndpoint& to);
+  Link* outbound(const UdpEndpoint& to) const;
+  Link* inbound(const UdpEndpoint& from) const;
+  void tell_gone(const UdpEndpoint& end);
+  std::size_t take_frames();
+  std::size_t take_from(Link& link, std::size_t at, std::size_t most);
+  void remove_ended();
+  void remove_inbound(std::size_t at);
+  void remove_outbound(Link& link);
+
+  Descriptor waits_;  ///< An epoll of everything.
+  Descriptor nudge_;  ///< An eventfd: whoever waits shall look again.
+  ShmListener listener_;
+  std::unique_ptr<std::atomic<int>[]> held_;
+  std::uint64_t next_tag_ = 2;
+  std::vector<Newcomer> newcomers_;
+  std::vector<std::unique_ptr<Link>> inbound_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Link>> outbound_;
+  std::vector<UdpEndpoint> gone_;
+  std::size_t next_ = 0;         ///< In inbound_: whose turn it is.
+  std::size_t ending_ = 0;       ///< Of inbound_.
+  bool newcomers_wait_ = false;  ///< There was no room for them.
+  std::uint32_t empty_ = 0;      ///< Calls of receive() in a row that found nothing.
+  bool asleep_ = false;          ///< Somebody waits for descriptor().
+};
+
+}  // namespace wharf::live
