@@ -180,6 +180,10 @@ Result<ExitCode> PerftestMode::run(const Console& console, const LiveOptions& li
       },
       interrupt_requested());
   if (!result) return result.error();
+  if (result->interrupted && result->peer == live::UdpEndpoint{}) {
+    console.error("interrupted before perftest's peer had introduced itself");
+    return ExitCode::kInterrupted;
+  }
   print(console, config, *result);
   if (result->traffic.violations != 0) {
     console.error(fmt::format("{}: {}", kind->name, result->traffic.first_violation));

@@ -6,18 +6,21 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/memory_check.h"
+#include "cli/rdmo_workers.h"
 #include "report/counted.h"
 #include "report/text_table.h"
 #include "wharf/schema_version.h"
 #ifdef WHARF_HAS_UCX
 #include <time.h>
 
+#include "live/rdmo/background_process.h"
 #include "live/rdmo/client.h"
 #include "live/rdmo/rdmo_measurement.h"
 #include "live/rdmo/rdmo_workload.h"
@@ -46,6 +49,9 @@ class RdmoCommand : public Command {
   }
   std::string_view examples() const override {
     return "  wharf rdmo worker\n"
+           "  wharf rdmo start\n"
+           "  wharf rdmo list\n"
+           "  wharf rdmo stop\n"
            "  wharf rdmo target --size 1MiB\n"
            "  wharf rdmo call append 'a record' --to 127.0.0.1\n"
            "  wharf rdmo call flush --to 127.0.0.1 --form published\n"
@@ -55,16 +61,23 @@ class RdmoCommand : public Command {
 
   void declare(Options& app) override {
     worker_ = app.add_nested("worker", "Serve targets and initiators until interrupted");
-    worker_.add_option("--listen", listen_, "Address for targets, with :PORT; 127.0.0.1:18516 by default")
-        .type_name("ADDRESS");
-    worker_.add_option("--layout", layout_, "Published layout: shipped, or guide with its 16-bit keys")
-        .type_name("NAME")
-        .one_of({"shipped", "guide"});
-    worker_
-        .add_option("--transports", transports_,
-                    "UCX transports; tcp,self by default. Add posix for initiators that you trust")
-        .type_name("LIST");
-    worker_.add_flag("--once", once_, "End when the last target has left");
+    start_ = app.add_nested("start", "Start a worker in the background; it is ready when this ends");
+    for (Options* each : {&worker_, &start_}) {
+      each->add_option("--listen", listen_, "Address for targets, with :PORT; 127.0.0.1:18516 by default")
+          .type_name("ADDRESS");
+      each->add_option("--layout", layout_, "Published layout: shipped, or guide with its 16-bit keys")
+          .type_name("NAME")
+          .one_of({"shipped", "guide"});
+      each->add_option("--transports", transports_,
+                       "UCX transports; tcp,self by default. Add posix for initiators that you trust")
+          .type_name("LIST");
+      each->add_option("--connect", connect_,
+                       "Also let initiators connect by this address, with :PORT (18517 by default), if they "
+                       "know a target's key")
+          .type_name("ADDRESS");
+      each->add_flag("--once", once_, "End when the last target has left");
+    }
+    workers_.declare(app);
 
     target_ = app.add_nested("target", "Grant memory with a log in it, and print what is appended");
     target_.add_option("--worker", worker_at_, "Where the worker listens; 127.0.0.1:18516 by default")
@@ -74,6 +87,7 @@ class RdmoCommand : public Command {
     target_.add_option("--size", size_, "Memory to grant, 1MiB by default").type_name("SIZE");
     target_.add_option("--id", id_, "Its id at the worker, 0 by default").type_name("N");
     target_.add_option("--transports", transports_, "UCX transports; tcp,self by default").type_name("LIST");
+    target_.add_flag("--show-grant", show_grant_, "Print what `call --grant` needs; --json has it always");
     target_.add_flag("--unshared", unshared_, "Do not share the memory with a worker of this machine");
 
     call_ = app.add_nested("call", "Do one operation: append TEXT, flush, or scatter TEXT");
@@ -84,6 +98,13 @@ class RdmoCommand : public Command {
     text_option_ = call_.add_option("text", text_, "What to append or scatter").type_name("TEXT");
     call_.add_option("--to", to_, "Where the target listens; 127.0.0.1:18515 by default")
         .type_name("ADDRESS");
+    call_
+        .add_option("--worker", worker_at_,
+                    "Connect to a worker that has --connect, with --grant, and not through the target; "
+                    "127.0.0.1:18517 by default")
+        .type_name("ADDRESS");
+    grant_option_ = call_.add_option("--grant", grant_, "What the target shows under --show-grant")
+                        .type_name("KEY:CELL:ID");
     call_.add_option("--form", form_, "published or extended; extended by default")
         .type_name("NAME")
         .one_of({"published", "extended"});
@@ -130,6 +151,8 @@ class RdmoCommand : public Command {
   Result<ExitCode> run(const Console& console) override {
 #ifdef WHARF_HAS_UCX
     if (worker_.given()) return run_worker(console);
+    if (start_.given()) return run_start(console);
+    if (workers_.given()) return workers_.run(console);
     if (target_.given()) return run_target(console);
     if (call_.given()) return run_call(console);
     return workload_option_.given() ? run_workload(console) : run_bench(console);
@@ -153,37 +176,88 @@ class RdmoCommand : public Command {
     console.print(document);
     console.print(text);
   }
-  static void announce(const Console& console, const std::string& what, const std::string& address) {
-    show_line(console,
-              nlohmann::ordered_json{{"ready", true},
-                                     { "address",
-                                       address }},
-              fmt::format("{} ready at {}\n", what, address));
+  /// `more`: what there is to know besides, and what it is called.
+  static void announce(const Console& console, const std::string& what, const std::string& address,
+                       const std::pair<std::string, std::string>& more, bool says_more) {
+    nlohmann::ordered_json document{{"ready", true}, { "address", address }};
+    std::string text = fmt::format("{} ready at {}\n", what, address);
+    if (!more.second.empty()) document[more.first] = more.second;
+    if (says_more) text += fmt::format("{} {}\n", more.first, more.second);
+    show_line(console, document, text);
   }
 
-  Result<ExitCode> run_worker(const Console& console) {
+  Result<live::WorkerProcessConfig> worker_config() const {
     live::WorkerProcessConfig config;
     auto listen = live::parse_stream_address(listen_, live::kRdmoWorkerPort);
     if (!listen) return input_error("--listen: " + listen.error().message);
     config.listen = *listen;
     config.transports = transports_;
     config.once = once_;
+    if (!connect_.empty()) {
+      auto connect = live::parse_stream_address(connect_, live::kRdmoConnectPort);
+      if (!connect) return input_error("--connect: " + connect.error().message);
+      config.connect = *connect;
+      if (layout_ == "guide")
+        return input_error(
+            "--connect: found --layout guide, whose keys of 16 bits anybody guesses; expected "
+            "--layout shipped");
+    }
+    config.listed = true;
     if (layout_ == "guide") config.worker.layout = wire::RdmoLayout::kGuide;
-    auto process = live::WorkerProcess::create(config);
+    return config;
+  }
+  static std::string address_of(const live::WorkerProcessConfig& config, const live::WorkerProcess& process) {
+    return fmt::format("{}:{}", config.listen.host, process.port());
+  }
+  /// Empty: initiators are let in by targets alone.
+  static std::string connect_of(const live::WorkerProcessConfig& config, const live::WorkerProcess& process) {
+    return config.connect ? fmt::format("{}:{}", config.connect->host, process.connect_port()) : "";
+  }
+
+  Result<ExitCode> run_start(const Console& console) const {
+    const auto config = worker_config();
+    if (!config) return config.error();
+    const auto started = live::start_in_background([&](const live::SayReady& ready) -> Result<void> {
+      auto process = live::WorkerProcess::create(*config);
+      if (!process) return process.error();
+      ready(address_of(*config, **process) + " " + connect_of(*config, **process));
+      (*process)->run(interrupt_requested());
+      return {};
+    });
+    if (!started) return started.error();
+    const std::size_t end = started->told.find(' ');
+    const std::string address = started->told.substr(0, end);
+    const std::string connect = started->told.substr(end + 1);
+    nlohmann::ordered_json document{{"ready", true}, {"address", address}, { "process", started->process }};
+    std::string text = fmt::format("worker ready at {}, process {}\n", address, started->process);
+    if (!connect.empty()) {
+      document["connect"] = connect;
+      text += fmt::format("connect {}\n", connect);
+    }
+    show(console, document, text);
+    return ExitCode::kDone;
+  }
+
+  Result<ExitCode> run_worker(const Console& console) {
+    const auto config = worker_config();
+    if (!config) return config.error();
+    auto process = live::WorkerProcess::create(*config);
     if (!process) return process.error();
-    const std::string address = fmt::format("{}:{}", listen->host, (*process)->port());
-    announce(console, "worker", address);
+    const std::string connect = connect_of(*config, **process);
+    announce(console, "worker", address_of(*config, **process), {"connect", connect}, !connect.empty());
     (*process)->run(interrupt_requested());
     const rdmo::WorkerCounters& counters = (*process)->counters();
     console.remark(fmt::format("{} records in {} appends, {} flushes, {} scatters", counters.records,
                                counters.appends, counters.flushes, counters.scatters));
     const live::ProcessRefusals& refused = (*process)->refusals();
-    if (refused.addresses + refused.keys + refused.memories + refused.floods + refused.unread > 0)
+    if (refused.addresses + refused.keys + refused.memories + refused.floods + refused.unread +
+            refused.strangers >
+        0)
       console.remark(
           fmt::format("refused: {} addresses, {} keys, {} shared memories; cut off: {} that flooded, {} "
-                      "that read no answers",
+                      "that read no answers, {} that joined no target",
                       refused.addresses.load(), refused.keys.load(), refused.memories.load(),
-                      refused.floods.load(), refused.unread.load()));
+                      refused.floods.load(), refused.unread.load(), refused.strangers.load()));
     return interrupt_requested() ? ExitCode::kInterrupted : ExitCode::kDone;
   }
 
@@ -205,7 +279,7 @@ class RdmoCommand : public Command {
     auto listener = live::StreamListener::listen(*listen);
     if (!listener) return listener.error();
     const std::string address = fmt::format("{}:{}", listen->host, listener->port());
-    announce(console, "target", address);
+    announce(console, "target", address, {"grant", live::format_grant((*target)->grant())}, show_grant_);
     return follow(console, **target, *listener);
   }
 
@@ -235,6 +309,18 @@ class RdmoCommand : public Command {
     return ExitCode::kInterrupted;
   }
 
+  /// By the network address of the worker, without the target.
+  Result<std::unique_ptr<live::RdmoInitiator>> join(const live::RdmoInitiatorConfig& config) const {
+    const auto worker = live::parse_stream_address(worker_at_, live::kRdmoConnectPort);
+    if (!worker) return input_error("--worker: " + worker.error().message);
+    const auto grant = live::parse_grant(grant_);
+    if (!grant) return input_error("--grant: " + grant.error().message);
+    auto initiator = live::RdmoInitiator::create(config);
+    if (!initiator) return initiator.error();
+    WHARF_TRY((*initiator)->connect(*worker, *grant));
+    return initiator;
+  }
+
   Result<ExitCode> run_call(const Console& console) {
     auto to = live::parse_stream_address(to_, live::kRdmoTargetPort);
     if (!to) return input_error("--to: " + to.error().message);
@@ -243,6 +329,8 @@ class RdmoCommand : public Command {
     config.initiator.form = form_ == "published" ? rdmo::Form::kPublished : rdmo::Form::kExtended;
     if (expected_option_.given() && config.initiator.form == rdmo::Form::kPublished)
       return input_error("--expect: the published form has no condition, expected --form extended");
+    if (!worker_at_.empty() && !grant_option_.given())
+      return input_error("--worker: a worker lets in who has a --grant; expected both, or --to alone");
     if (operation_ == "flush" && text_option_.given())
       return input_error(fmt::format("text: flush takes none, found {}", text_));
     if (operation_ != "flush" && !text_option_.given())
@@ -254,7 +342,7 @@ class RdmoCommand : public Command {
     if (operation_ == "scatter" && text_.size() > wire::kRdmoEntryDataMax)
       return input_error(
           fmt::format("text: found {} bytes, expected at most {}", text_.size(), wire::kRdmoEntryDataMax));
-    auto met = live::RdmoInitiator::meet(*to, config);
+    auto met = grant_option_.given() ? join(config) : live::RdmoInitiator::meet(*to, config);
     if (!met) return met.error();
     live::RdmoInitiator& initiator = **met;
     const live::RdmoGrant& grant = initiator.grant();
@@ -411,6 +499,8 @@ class RdmoCommand : public Command {
 #endif
 
   Options worker_;
+  Options start_;
+  RdmoWorkers workers_;
   Options target_;
   Options call_;
   Options bench_;
@@ -438,6 +528,10 @@ class RdmoCommand : public Command {
   std::uint32_t window_ = 16;
   std::uint32_t batch_ = 16;
   std::uint32_t rounds_ = 3;
+  Option grant_option_;
+  std::string grant_;
+  std::string connect_;
+  bool show_grant_ = false;
   bool once_ = false;
   bool unshared_ = false;
 };

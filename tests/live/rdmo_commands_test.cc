@@ -104,6 +104,83 @@ TEST_F(RdmoCommands, AWorkerOutlivesItsTargets) {
   EXPECT_EQ(worker_.wait().exit_code, 130);
 }
 
+/// What `list` says of the worker at that address; null: nothing.
+nlohmann::json listed(const std::string& address) {
+  const Outcome outcome = cli_test::run(rdmo({"list", "--json"}));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json document = outcome.json();
+  for (const nlohmann::json& each : document.at("workers")) {
+    if (each.value("address", "") == address) return each;
+  }
+  return {};
+}
+
+TEST_F(RdmoCommands, WorkersAreListedAndStopped) {
+  EXPECT_EQ(call({"append", "a record"}).exit_code, 0);
+  const nlohmann::json entry = listed(worker_at_);
+  ASSERT_FALSE(entry.is_null());
+  EXPECT_EQ(entry.at("state"), "running");
+  EXPECT_EQ(entry.at("clients"), 1);
+  EXPECT_EQ(entry.at("records"), 1);
+  EXPECT_THAT(cli_test::run(rdmo({"list"})).out, testing::HasSubstr(worker_at_));
+  const Outcome stopped = cli_test::run(rdmo({"stop", worker_at_, "--json"}));
+  ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_EQ(stopped.json().at("stopped").at(0).at("state"), "idle");
+  EXPECT_TRUE(listed(worker_at_).is_null());
+  EXPECT_EQ(worker_.wait().exit_code, 0) << "it was told to";
+  EXPECT_EQ(target_.wait().exit_code, 4);
+}
+
+TEST(RdmoService, AnInitiatorConnectsByAddressWithAGrant) {
+  Running worker{rdmo({"worker", "--listen", "127.0.0.1:0", "--connect", "127.0.0.1:0", "--json"})};
+  const nlohmann::json ready = nlohmann::json::parse(worker.first_line());
+  const std::string connect = ready.at("connect").get<std::string>();
+  Running target{rdmo(
+      {"target", "--worker", ready.at("address").get<std::string>(), "--listen", "127.0.0.1:0", "--json"})};
+  std::string grant = nlohmann::json::parse(target.first_line()).at("grant").get<std::string>();
+  EXPECT_EQ(cli_test::run(rdmo({"call", "append", "x", "--worker", connect, "--grant", grant})).exit_code, 0);
+  grant[0] = grant[0] == '1' ? '2' : '1';
+  const Outcome refused = cli_test::run(rdmo({"call", "flush", "--worker", connect, "--grant", grant}));
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_THAT(refused.err, testing::HasSubstr("the worker refuses: bad key"));
+  EXPECT_EQ(cli_test::run(rdmo({"call", "flush", "--worker", connect})).exit_code, 3);
+  EXPECT_EQ(cli_test::run(rdmo({"call", "flush", "--grant", "7"})).exit_code, 3);
+  EXPECT_EQ(cli_test::run(rdmo({"worker", "--connect", ":1", "--layout", "guide"})).exit_code, 3);
+}
+
+TEST_F(RdmoCommands, AKilledWorkerIsListedNoMore) {
+  EXPECT_FALSE(listed(worker_at_).is_null());
+  worker_.signal(SIGKILL);
+  static_cast<void>(worker_.wait());
+  EXPECT_TRUE(listed(worker_at_).is_null());
+}
+
+TEST(RdmoService, AWorkerIsStartedAndStopped) {
+  const Outcome started = cli_test::run(rdmo({"start", "--listen", "127.0.0.1:0", "--json"}));
+  ASSERT_EQ(started.exit_code, 0) << started.err;
+  const std::string at = started.json().at("address").get<std::string>();
+  EXPECT_EQ(listed(at).at("process"), started.json().at("process"));
+  Running target{rdmo({"target", "--worker", at, "--listen", "127.0.0.1:0", "--json"})};
+  EXPECT_EQ(cli_test::run(rdmo({"call", "append", "x", "--to", address_of(target)})).exit_code, 0);
+  const Outcome again = cli_test::run(rdmo({"start", "--listen", at}));
+  EXPECT_EQ(again.exit_code, 4);
+  EXPECT_THAT(again.err, testing::HasSubstr("listening on " + at));
+  const Outcome stopped = cli_test::run(rdmo({"stop", at}));
+  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_EQ(target.wait().exit_code, 4);
+  const Outcome nobody = cli_test::run(rdmo({"stop", at}));
+  EXPECT_EQ(nobody.exit_code, 4);
+  EXPECT_THAT(nobody.err, testing::HasSubstr("no worker of yours listens at " + at));
+}
+
+TEST_F(RdmoCommands, AFrozenWorkerIsSilentAndItsStopEnds) {
+  worker_.signal(SIGSTOP);
+  EXPECT_THAT(cli_test::run(rdmo({"list"})).out, testing::HasSubstr("silent"));
+  // Where it listens only it could say.
+  EXPECT_EQ(cli_test::run(rdmo({"stop", worker_at_, "--patience", "100ms"})).exit_code, 4);
+  worker_.signal(SIGCONT);
+}
+
 /// A worker that grants memory and then answers nothing, and a call that has sent it an append.
 class RdmoCalls : public testing::Test {
  protected:

@@ -30,6 +30,7 @@ using wire::RdmoStatus;
 
 constexpr std::size_t kLarge = 1U << 20U;  ///< Offered, and fetched by the worker.
 constexpr TimePs kPatience = seconds(2);
+constexpr TimePs kLook = milliseconds(500);  ///< How much later than that a busy machine may notice.
 constexpr std::byte kRecords{0x11};
 constexpr std::byte kOthers{0xee};  ///< What the bytes of a record are used for after its outcome.
 
@@ -49,6 +50,9 @@ struct Board {
   std::atomic<bool> look{false};  ///< Target: are there bytes that were overwritten after their outcome?
   std::atomic<bool> looked{false};
   std::atomic<bool> tainted{false};
+  std::atomic<bool> neighbour{false};  ///< Another initiator is in,
+  std::atomic<bool> owe{false};        ///< and is to announce a large append,
+  std::atomic<bool> owes{false};       ///< whose bytes it still has.
 };
 
 void pause_a_little() {
@@ -82,7 +86,7 @@ void cut_links() {
 void work(Board& board) {
   WorkerProcessConfig config;
   config.listen.port = 0;
-  config.worker.memory_time_max = milliseconds(500);
+  config.worker.memory_time_max = seconds(1);  // A busy machine lets a target wait for long.
   config.worker.sender_time_max = milliseconds(500);
   auto process = WorkerProcess::create(config);
   if (!process) return;
@@ -116,12 +120,37 @@ void own(Board& board, bool shared) {
   }
 }
 
+/// Another initiator of the same log. Gives its bytes to nobody who does not read while it runs.
+void owe(Board& board) {
+  auto met = RdmoInitiator::meet({"127.0.0.1", static_cast<std::uint16_t>(board.target_port.load())}, {});
+  if (!met) return;
+  RdmoInitiator& initiator = **met;
+  const std::vector<std::byte> data(kLarge, kRecords);
+  rdmo::AppendRequest request;
+  request.cell = initiator.grant().cell;
+  request.cell_key = request.data_key = initiator.grant().key;
+  request.data = data;
+  rdmo::Outcome outcome;
+  // A hello's worth of credits, and its wiring, are there before anybody is stopped.
+  if (initiator.engine().flush(initiator.now(), 0) != rdmo::Posted::kOk || !initiator.wait(outcome)) return;
+  board.neighbour = true;
+  while (!board.owe) pause_a_little();
+  if (initiator.engine().append(initiator.now(), request) != rdmo::Posted::kOk) return;
+  initiator.progress();
+  board.owes = true;
+  while (!board.leave) {
+    initiator.progress();
+    pause_a_little();
+  }
+}
+
 /// How each of its operations ended, in the order in which outcomes came.
 struct Seen {
   std::array<char, 64> failure{};
   std::array<int, 4> append{-1, -1, -1, -1};  ///< RdmoStatus, by number of the append.
   int flush = -1;
-  int last_flush = -1;  ///< One more, where the worker still answers.
+  int last_flush = -1;        ///< One more, where the worker still answers.
+  std::int64_t flush_ms = 0;  ///< From its question to its end, on the clock of the initiator's patience.
 };
 
 void fail(Seen& seen, const std::string& what) { what.copy(seen.failure.data(), seen.failure.size() - 1); }
@@ -165,6 +194,7 @@ Seen ask(Board& board, Form form, bool cuts) {
     pause_a_little();
   }
   if (cuts) cut_links();
+  const TimePs asked = initiator.now();
   std::size_t open = 0;
   for (std::size_t i = 0; i < data.size(); ++i) open += append(i) ? 1 : 0;
   if (flush()) {
@@ -181,6 +211,7 @@ Seen ask(Board& board, Form form, bool cuts) {
       seen.append[outcome.cookie] = static_cast<int>(outcome.status);
     } else {
       seen.flush = static_cast<int>(outcome.status);
+      seen.flush_ms = (initiator.now() - asked) / milliseconds(1);
     }
   }
   const bool works = seen.flush == 0 || seen.flush == static_cast<int>(RdmoStatus::kEarlierFailed);
@@ -222,7 +253,18 @@ class RdmoFlushEnds : public testing::TestWithParam<Case> {
     Seen seen;
     EXPECT_TRUE(initiator.read(&seen, sizeof seen)) << "the initiator died";
     EXPECT_STREQ(seen.failure.data(), "");
+    EXPECT_LE(seen.flush_ms, (kPatience + kLook) / milliseconds(1)) << "the configured time";
     return seen;
+  }
+  /// Another initiator has announced a large append, and gets `signal` before the worker has its bytes.
+  void neighbour_gets(int signal) {
+    neighbour_.emplace(*Child::start([this](int) { owe(*board_); }));
+    wait_until([this] { return board_->neighbour.load(); });
+    worker_->signal(SIGSTOP);
+    board_->owe = true;
+    wait_until([this] { return board_->owes.load(); });
+    neighbour_->signal(signal);
+    worker_->signal(SIGCONT);
   }
   /// For a while in which whoever still wants to read can.
   virtual void after_outcomes() {}
@@ -246,6 +288,7 @@ class RdmoFlushEnds : public testing::TestWithParam<Case> {
   test::SharedBoard<Board> board_;
   std::optional<Child> worker_;
   std::optional<Child> target_;
+  std::optional<Child> neighbour_;
 };
 
 TEST_P(RdmoFlushEnds, WhenNothingIsWrong) {
@@ -307,6 +350,20 @@ TEST_P(RdmoFlushEnds, WhenTheMemoryIsWithdrawn) {
 TEST_P(RdmoFlushEnds, WhenTheMemoryIsWithdrawnAtWork) {
   const Seen seen = run([] {}, [this] { withdraw(); });
   expect_flush(seen.flush, {RdmoStatus::kDone, RdmoStatus::kEarlierFailed});
+}
+
+TEST_P(RdmoFlushEnds, WhenAnotherInitiatorIsKilledWithItsBytes) {
+  const Seen seen = run([this] { neighbour_gets(SIGKILL); });
+  EXPECT_THAT(seen.append, testing::Each(0));
+  EXPECT_EQ(seen.flush, 0) << "its place is filled with zeros";
+  EXPECT_EQ(seen.last_flush, 0);
+}
+
+TEST_P(RdmoFlushEnds, WhenAnotherInitiatorFreezesWithItsBytes) {
+  const Seen seen = run([this] { neighbour_gets(SIGSTOP); });
+  EXPECT_THAT(seen.append, testing::Each(0));
+  EXPECT_EQ(seen.flush, 0) << "its place is filled with zeros";
+  EXPECT_EQ(seen.last_flush, 0);
 }
 
 /// The worker freezes until the initiator has given it up, and then wants what was announced.

@@ -183,7 +183,7 @@ void Control::peer_opened(std::uint32_t index, const ActionResult& result) {
   DocaError status = result.status;
   if (status == DocaError::kSuccess) {
     WHARF_CHECK(result.peer != kNoPeer);
-    if (result.peer >= core_.first_on_peer.size()) core_.first_on_peer.resize(result.peer + 1, kNoSlot);
+    make_place(result.peer);
     // Two queues of one initiator at one target could not be told apart by their messages.
     for (std::uint32_t at = core_.first_on_peer[result.peer]; at != kNoSlot;
          at = core_.connections[at].next_on_peer) {
@@ -194,13 +194,43 @@ void Control::peer_opened(std::uint32_t index, const ActionResult& result) {
     notify(connection.pending, status, 0);
     return remove_connection(index);
   }
-  connection.peer = result.peer;
-  connection.next_on_peer = core_.first_on_peer[result.peer];
-  core_.first_on_peer[result.peer] = index;
-  connection.queue_id = core_.clients[connection.client].queues_made++;
-  connection.open = true;
+  link(index, result.peer);
   notify(connection.pending, DocaError::kSuccess, connection.queue_id);
   if (client.state != ClientState::kReady) drain(index);
+}
+
+void Control::make_place(PeerId peer) {
+  if (peer >= core_.first_on_peer.size()) core_.first_on_peer.resize(peer + 1, kNoSlot);
+}
+
+void Control::link(std::uint32_t index, PeerId peer) {
+  Connection& connection = core_.connections[index];
+  connection.peer = peer;
+  connection.next_on_peer = core_.first_on_peer[peer];
+  core_.first_on_peer[peer] = index;
+  connection.queue_id = core_.clients[connection.client].queues_made++;
+  connection.open = true;
+}
+
+RdmoStatus Control::join(PeerId peer, std::uint64_t id, std::uint64_t key) {
+  if (core_.stopping) return RdmoStatus::kStopped;
+  const std::uint32_t* client = core_.client_by_id.find(id);
+  // Keys of 16 bits are no right: whoever asks often enough finds one.
+  const bool keys_are_rights = core_.config.layout == wire::RdmoLayout::kShipped;
+  if (client == nullptr || core_.clients[*client].state != ClientState::kReady || !keys_are_rights)
+    return RdmoStatus::kUnknownClient;
+  if (core_.find_region(key, *client) == kNoSlot) return RdmoStatus::kBadKey;
+  if (core_.clients[*client].connections == core_.config.connections_per_client_max)
+    return RdmoStatus::kNoRoom;
+  const std::uint32_t index = core_.connections.acquire();
+  if (index == kNoSlot) return RdmoStatus::kNoRoom;
+  core_.connections[index] = {};
+  core_.connections[index].client = *client;
+  ++core_.clients[*client].connections;
+  core_.connections[index].limit_told = core_.config.window;
+  make_place(peer);
+  link(index, peer);
+  return RdmoStatus::kDone;
 }
 
 void Control::queue_destroy(const RdmoCommand& command, DestinationId destination) {

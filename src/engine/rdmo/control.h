@@ -21,6 +21,8 @@ class Control {
 
   void command(DestinationId destination, std::span<const std::byte> bytes);
   void action_done(std::uint32_t action, const ActionResult& result);
+  /// Makes a connection that no target has asked for, for an endpoint that has none and knows `key`.
+  RdmoStatus join(PeerId peer, std::uint64_t id, std::uint64_t key);
   /// All of its connections end: what has not started is dropped, what has runs to its end.
   void peer_lost(PeerId peer);
   /// Everything asked of the target fails, its tails are dropped without write-back.
@@ -54,6 +56,8 @@ class Control {
   void notify(std::uint32_t& pending, wire::DocaError status, std::uint64_t value,
               std::span<const std::byte> address = {});
   Action& act(ActionKind kind, std::uint32_t object);
+  void make_place(PeerId peer);
+  void link(std::uint32_t connection, PeerId peer);
   void fail_queued(std::uint32_t connection, RdmoStatus status);
   void drain(std::uint32_t connection);
   void advance_connection(std::uint32_t connection);

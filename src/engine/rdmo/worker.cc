@@ -38,13 +38,31 @@ std::uint32_t Worker::find_connection(PeerId peer, std::uint64_t client) const {
   WorkerCore& core = parts_->core;
   core.now = now;
   if (peer >= core.first_on_peer.size() || core.first_on_peer[peer] == kNoSlot) {
-    ++core.counters.unknown_peer;
+    receive_stranger(peer, message_id, header);
     return Taken::kDone;
   }
   if (message_id == wire::kRdmoMessageId) return receive_published(peer, header, payload);
   if (message_id == wire::kRdmoExtendedMessageId) return receive_extended(peer, header, payload);
   ++core.counters.unknown_message;
   return Taken::kDone;
+}
+
+// Not a request: it uses up neither a number nor a credit of the connection that it makes.
+[[gnu::noinline]] void Worker::receive_stranger(PeerId peer, std::uint32_t message_id,
+                                                std::span<const std::byte> header) {
+  WorkerCore& core = parts_->core;
+  wire::RdmoExtendedRequest hello;
+  const bool is_hello = peer != kNoPeer && message_id == wire::kRdmoExtendedMessageId &&
+                        wire::decode(header, hello) == RdmoError::kNone &&
+                        hello.operation == Operation::kHello;
+  if (!is_hello) {
+    ++core.counters.unknown_peer;
+    return;
+  }
+  const RdmoStatus status = parts_->control.join(peer, hello.client, hello.cookie);
+  if (status != RdmoStatus::kDone) ++core.counters.refused[static_cast<std::size_t>(status)];
+  const std::uint32_t limit = status == RdmoStatus::kDone ? core.config.window : 0;
+  core.answer(peer, {hello.operation, status, hello.sequence, hello.cookie, 0, limit});
 }
 
 Taken Worker::receive_published(PeerId peer, std::span<const std::byte> header, const Payload& payload) {

@@ -44,7 +44,9 @@ class Worker {
   /// A command of the control path, with its wrapper. Every one whose wrapper is there is answered by a
   /// notice.
   void command(TimePs now, DestinationId destination, std::span<const std::byte> bytes);
-  /// An active message of an initiator. `header` is read before the call returns.
+  /// An active message of an initiator. `header` is read before the call returns. One that no target has let
+  /// in yet, but that the host knows, may join by itself: with an extended HELLO that names a target, and in
+  /// the place of its cookie a key of that target's memory. To have the key is to have the right.
   Taken receive(TimePs now, PeerId peer, std::uint32_t message_id, std::span<const std::byte> header,
                 const Payload& payload);
   /// Answers next_access(). An id that was not given, or was answered, does nothing.
@@ -82,6 +84,8 @@ class Worker {
   /// Whether the host channel has a target, or one that is being opened.
   bool has_target(DestinationId destination) const;
   std::uint32_t connections() const;
+  /// Whether the endpoint has a connection to a target.
+  bool has_connection(PeerId peer) const;
   std::uint32_t regions() const;
   /// Tails that it holds.
   std::uint32_t cells() const;
@@ -93,6 +97,7 @@ class Worker {
   explicit Worker(WorkerConfig config);
 
   std::uint32_t find_connection(PeerId peer, std::uint64_t client) const;
+  void receive_stranger(PeerId peer, std::uint32_t message_id, std::span<const std::byte> header);
   Taken receive_published(PeerId peer, std::span<const std::byte> header, const Payload& payload);
   Taken receive_extended(PeerId peer, std::span<const std::byte> header, const Payload& payload);
   Taken take(std::uint32_t request);

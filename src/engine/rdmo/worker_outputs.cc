@@ -158,6 +158,10 @@ std::uint32_t Worker::held() const { return parts_->core.requests.in_use(); }
 std::uint32_t Worker::targets() const { return parts_->core.clients.in_use(); }
 bool Worker::has_target(DestinationId destination) const { return parts_->control.has_client(destination); }
 std::uint32_t Worker::connections() const { return parts_->core.connections.in_use(); }
+bool Worker::has_connection(PeerId peer) const {
+  const WorkerCore& core = parts_->core;
+  return peer < core.first_on_peer.size() && core.first_on_peer[peer] != kNoSlot;
+}
 std::uint32_t Worker::regions() const { return parts_->core.regions.in_use(); }
 std::uint32_t Worker::cells() const { return parts_->core.cells.in_use(); }
 

@@ -55,6 +55,7 @@ class Child {
     return true;
   }
   void signal(int number) const { ::kill(process_, number); }
+  pid_t process() const { return process_; }
   /// What the child does to report.
   static void report(int descriptor, const void* from, std::size_t bytes) {
     if (::write(descriptor, from, bytes) != static_cast<ssize_t>(bytes)) ::_exit(4);

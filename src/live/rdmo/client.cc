@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <utility>
@@ -281,12 +282,50 @@ Result<std::unique_ptr<RdmoInitiator>> RdmoInitiator::meet(const StreamAddress& 
   return initiator;
 }
 
-Result<void> RdmoInitiator::connect(const RdmoGrant& grant) {
+Result<void> RdmoInitiator::begin(const RdmoGrant& grant) {
   grant_ = grant;
   config_.initiator.client = grant.client;
   auto engine = rdmo::Initiator::create(config_.initiator);
   if (!engine) return engine.error();
   engine_.emplace(*std::move(engine));
+  return {};
+}
+
+Result<void> RdmoInitiator::connect(const StreamAddress& worker, const RdmoGrant& grant) {
+  grant_ = grant;
+  auto endpoint = port_->connect(worker.host, worker.port);
+  if (!endpoint) return endpoint.error();
+  endpoint_ = *endpoint;
+  WHARF_TRY(port_->flush(endpoint_, config_.initiator.time_max));
+  WHARF_TRY(join());
+  return begin(grant);
+}
+
+/// The key is what lets it in.
+Result<void> RdmoInitiator::join() {
+  wire::RdmoExtendedRequest hello;
+  hello.operation = wire::RdmoExtendedOperation::kHello;
+  hello.client = grant_.client;
+  hello.cookie = grant_.key;
+  std::array<std::byte, wire::kRdmoHeaderBytesMax> header{};
+  const auto length = wire::encode(hello, header.data());
+  port_->send(endpoint_, wire::kRdmoExtendedMessageId, std::span(header).first(length), {},
+              UCP_AM_SEND_FLAG_REPLY, UcxPort::kNoTag);
+  AttentiveClock patience;
+  while (!joined_) {
+    ucp_ep_h failed = nullptr;
+    if (!port_->progress()) ::sched_yield();
+    if (port_->take_failed(failed))
+      return Error{ErrorKind::kEnvironment, "the worker has ended the connection"};
+    if (patience.now() > config_.initiator.time_max) return stalled("the worker");
+  }
+  if (*joined_ != wire::RdmoStatus::kDone)
+    return Error{ErrorKind::kEnvironment, fmt::format("the worker refuses: {}", wire::name(*joined_))};
+  return {};
+}
+
+Result<void> RdmoInitiator::connect(const RdmoGrant& grant) {
+  WHARF_TRY(begin(grant));
   auto endpoint = port_->connect(grant.worker_address);
   if (!endpoint) return endpoint.error();
   endpoint_ = *endpoint;
@@ -299,7 +338,14 @@ RdmoInitiator::~RdmoInitiator() { port_.reset(); }
 
 rdmo::Taken RdmoInitiator::take(ucp_ep_h, std::uint32_t id, std::span<const std::byte> header,
                                 const rdmo::Payload&) {
-  if (engine_) engine_->receive(clock_.now(), id, header);
+  if (engine_) {
+    engine_->receive(clock_.now(), id, header);
+    return rdmo::Taken::kDone;
+  }
+  wire::RdmoAnswer answer;
+  if (id == wire::kRdmoExtendedMessageId && wire::decode(header, answer) == wire::RdmoError::kNone &&
+      answer.operation == wire::RdmoExtendedOperation::kHello)
+    joined_ = answer.status;
   return rdmo::Taken::kDone;
 }
 

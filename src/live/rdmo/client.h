@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -29,6 +30,9 @@ inline constexpr std::uint16_t kRdmoWorkerPort = 18516;
 /// Where targets meet initiators.
 inline constexpr std::uint16_t kRdmoTargetPort = 18515;
 
+/// Where a worker lets initiators connect that need no target for it.
+inline constexpr std::uint16_t kRdmoConnectPort = 18517;
+
 /// What an initiator needs to know of a target.
 struct RdmoGrant {
   std::uint64_t client = 0;
@@ -36,6 +40,11 @@ struct RdmoGrant {
   std::uint64_t cell = 0;
   std::vector<std::byte> worker_address;
 };
+
+/// "KEY:CELL:ID": what an initiator needs that connects to the worker by itself. To have it is to have the
+/// right.
+std::string format_grant(const RdmoGrant& grant);
+Result<RdmoGrant> parse_grant(std::string_view text);
 
 struct RdmoTargetConfig {
   StreamAddress worker;
@@ -133,6 +142,9 @@ class RdmoInitiator : private MessageTaker {
   const std::vector<std::byte>& address() const { return port_->address(); }
   /// Once the target has admitted it.
   Result<void> connect(const RdmoGrant& grant);
+  /// By the network address where the worker lets initiators connect; no target has to admit it. The grant's
+  /// worker address is not needed.
+  Result<void> connect(const StreamAddress& worker, const RdmoGrant& grant);
   const RdmoGrant& grant() const { return grant_; }
 
   /// Posts through this; then progress(), which sends what was posted and hears what came.
@@ -148,7 +160,10 @@ class RdmoInitiator : private MessageTaker {
   explicit RdmoInitiator(const RdmoInitiatorConfig& config) : config_(config) {}
   rdmo::Taken take(ucp_ep_h reply, std::uint32_t id, std::span<const std::byte> header,
                    const rdmo::Payload& payload) override;
+  Result<void> begin(const RdmoGrant& grant);
+  Result<void> join();
 
+  std::optional<wire::RdmoStatus> joined_;  ///< What the worker says, when it has connected by itself.
   RdmoInitiatorConfig config_;
   AttentiveClock clock_;
   std::unique_ptr<UcxPort> port_;

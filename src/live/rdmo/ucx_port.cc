@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/rdmo/ucx_port.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <ucs/config/global_opts.h>
 
@@ -20,6 +22,15 @@ namespace {
 constexpr std::uint64_t kCopied = 1;
 /// Closing is a matter of this process alone.
 constexpr TimePs kCloseMost = seconds(5);
+
+Result<sockaddr_in> network_address(const std::string& host, std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  if (::inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
+    return input_error(fmt::format("found {}, expected an IPv4 address", host));
+  return address;
+}
 
 }  // namespace
 
@@ -134,9 +145,13 @@ ucs_status_ptr_t UcxPort::fetch(std::uint64_t handle, void* buffer, std::size_t 
 
 Result<ucp_ep_h> UcxPort::connect(std::span<const std::byte> address) {
   ucp_ep_params_t params{};
-  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
   params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  return create_endpoint(params);
+}
+
+Result<ucp_ep_h> UcxPort::create_endpoint(ucp_ep_params_t& params) {
+  params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.arg = this;
   params.err_handler.cb = [](void* argument, ucp_ep_h endpoint, ucs_status_t) {
@@ -149,6 +164,56 @@ Result<ucp_ep_h> UcxPort::connect(std::span<const std::byte> address) {
   if (status != UCS_OK) return ucx_error("connecting", status);
   if (std::find(open_.begin(), open_.end(), endpoint) == open_.end()) open_.push_back(endpoint);
   return endpoint;
+}
+
+Result<ucp_ep_h> UcxPort::connect(const std::string& host, std::uint16_t port) {
+  const auto address = network_address(host, port);
+  if (!address) return address.error();
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR;
+  params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+  params.sockaddr = {reinterpret_cast<const sockaddr*>(&*address), sizeof *address};
+  return create_endpoint(params);
+}
+
+Result<std::uint16_t> UcxPort::listen(const std::string& host, std::uint16_t port) {
+  const auto address = network_address(host, port);
+  if (!address) return address.error();
+  connecting_.reserve(kConnectingMost);  // So that the callback takes no memory.
+  ucp_listener_params_t params{};
+  params.field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
+  params.sockaddr = {reinterpret_cast<const sockaddr*>(&*address), sizeof *address};
+  params.conn_handler.arg = this;
+  params.conn_handler.cb = [](ucp_conn_request_h request, void* argument) {
+    auto* self = static_cast<UcxPort*>(argument);
+    if (self->connecting_.size() < kConnectingMost) {
+      self->connecting_.push_back(request);
+    } else {
+      ucp_listener_reject(self->listener_, request);
+    }
+  };
+  const std::string what = fmt::format("listening on {}:{}", host, port);
+  ucs_status_t status = ucp_listener_create(worker_, &params, &listener_);
+  if (status != UCS_OK) return ucx_error(what.c_str(), status);
+  ucp_listener_attr_t attributes{};
+  attributes.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR;
+  status = ucp_listener_query(listener_, &attributes);
+  if (status != UCS_OK) return ucx_error(what.c_str(), status);
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&attributes.sockaddr)->sin_port);
+}
+
+bool UcxPort::take_connected(ucp_ep_h& endpoint) {
+  while (!connecting_.empty()) {
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_CONN_REQUEST;
+    params.conn_request = connecting_.back();
+    connecting_.pop_back();
+    const auto made = create_endpoint(params);
+    if (!made) continue;  // It has gone meanwhile.
+    endpoint = *made;
+    return true;
+  }
+  return false;
 }
 
 Result<void> UcxPort::flush(ucp_ep_h endpoint, TimePs patience) {
@@ -253,9 +318,11 @@ bool UcxPort::take_failed(ucp_ep_h& endpoint) {
 
 // A worker of UCX that is destroyed over a fetch stops the process.
 UcxPort::~UcxPort() {
+  for (const ucp_conn_request_h each : connecting_) ucp_listener_reject(listener_, each);
   while (!open_.empty()) close(open_.back());
   const LiveClock clock;
   while (closing_ > 0 && clock.now() < kCloseMost) progress();
+  if (listener_ != nullptr) ucp_listener_destroy(listener_);
   if (closing_ > 0) return;  // Better a leak.
   if (worker_ != nullptr) ucp_worker_destroy(worker_);
   if (context_ != nullptr) ucp_cleanup(context_);

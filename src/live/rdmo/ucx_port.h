@@ -46,6 +46,14 @@ class UcxPort {
   const std::vector<std::byte>& address() const { return address_; }
   /// An endpoint to whoever has that address; one that exists already may be given again.
   Result<ucp_ep_h> connect(std::span<const std::byte> address);
+  /// The same for whoever listens at a network address, "HOST" in numbers.
+  Result<ucp_ep_h> connect(const std::string& host, std::uint16_t port);
+  /// Lets others connect by a network address. Gives the port, which is chosen when it is 0.
+  Result<std::uint16_t> listen(const std::string& host, std::uint16_t port);
+  /// More wait for take_connected() at no time: they are rejected.
+  static constexpr std::size_t kConnectingMost = 64;
+  /// The endpoint of one that has connected so.
+  bool take_connected(ucp_ep_h& endpoint);
   /// Waits until what was sent on it is there, so until it is wired up.
   Result<void> flush(ucp_ep_h endpoint, TimePs patience);
   /// Begins to close it without asking the peer. What is under way there fails, or has just ended: progress()
@@ -80,6 +88,7 @@ class UcxPort {
   explicit UcxPort(MessageTaker& taker) : taker_(taker) {}
   Result<void> open(const std::string& transports);
   Result<void> handle(std::uint32_t id);
+  Result<ucp_ep_h> create_endpoint(ucp_ep_params_t& params);
   ucs_status_t arrived(std::uint32_t id, std::span<const std::byte> header, void* data, std::size_t length,
                        const ucp_am_recv_param_t& param);
   void sent(Header* header, ucs_status_t status);
@@ -93,6 +102,8 @@ class UcxPort {
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
   std::vector<std::byte> address_;
+  ucp_listener_h listener_ = nullptr;
+  std::vector<ucp_conn_request_h> connecting_;
   std::array<Handler, 2> handlers_{};
   std::deque<Header> headers_;
   std::vector<Header*> free_headers_;

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kAcceptsMost = 16;             ///< Channels that are taken before the others have their turn.
 constexpr std::size_t kTargetlessMost = 64;  ///< Channels without a target.
+constexpr std::size_t kStrangersMost = 64;   ///< Initiators without one.
 constexpr TimePs kNoDescriptorPause = milliseconds(100);
 constexpr std::uint64_t kPageBytes = 4096;
 
@@ -38,6 +40,10 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::create(const WorkerProcess
 }
 
 Result<void> WorkerProcess::open() {
+  if (config_.connect && config_.worker.layout == wire::RdmoLayout::kGuide)
+    return input_error(
+        "connect: keys of the guide's layout have 16 bits, which anybody guesses; expected the "
+        "shipped layout");
   auto port = UcxPort::create(config_.transports, *this);
   if (!port) return port.error();
   port_ = *std::move(port);
@@ -54,7 +60,32 @@ Result<void> WorkerProcess::open() {
   auto offers = MemoryOffers::listen(port_->address());
   if (!offers) return offers.error();
   offers_ = *std::move(offers);
+  if (config_.connect) {
+    const auto listening = port_->listen(config_.connect->host, config_.connect->port);
+    if (!listening) return listening.error();
+    connect_port_ = *listening;
+  }
+  if (config_.listed) {
+    auto entry = RosterEntry::enter();
+    if (!entry) return entry.error();
+    entry_.emplace(*std::move(entry));
+  }
   return {};
+}
+
+WorkerReport WorkerProcess::report() const {
+  const rdmo::WorkerCounters& counted = counters();
+  WorkerReport report;
+  report.state = WorkerState::kRunning;
+  report.seconds = static_cast<std::uint64_t>(clock_.now() / seconds(1));
+  report.clients = worker_->targets();
+  report.queues = worker_->connections();
+  report.appends = counted.appends;
+  report.records = counted.records;
+  report.flushes = counted.flushes;
+  report.scatters = counted.scatters;
+  report.address = config_.listen.host + ":" + std::to_string(listener_.port());
+  return report;
 }
 
 WorkerProcess::~WorkerProcess() {
@@ -75,6 +106,9 @@ Taken WorkerProcess::take(ucp_ep_h reply, std::uint32_t id, std::span<const std:
   const auto found = peer_of_.find(reply);
   const rdmo::PeerId peer = found == peer_of_.end() ? rdmo::kNoPeer : found->second;
   if (peer != rdmo::kNoPeer && peers_[peer].cut_off) return Taken::kDone;
+  if (peer != rdmo::kNoPeer && peers_[peer].stranger && !worker_->has_connection(peer) &&
+      std::exchange(peers_[peer].has_asked, true))
+    return Taken::kDone;
   // What nobody known has sent is counted and dropped.
   if (peer == rdmo::kNoPeer || (reads(peer) && !waiting_.has(peer))) {
     const Taken taken = worker_->receive(clock_.now(), peer, id, header, payload);
@@ -121,6 +155,8 @@ void WorkerProcess::close_peer(rdmo::PeerId peer) {
   waiting_.drop(peer, [this](const WaitingMessages::Message& each) {
     if (each.payload.length > 0) port_->release(each.payload.handle);
   });
+  if (peers_[peer].stranger)
+    std::erase_if(strangers_, [peer](const Stranger& each) { return each.peer == peer; });
   peer_of_.erase(peers_[peer].endpoint);
   port_->close(std::exchange(peers_[peer].endpoint, nullptr));
   if (peers_[peer].unread == 0) peers_.leave(peer);
@@ -130,10 +166,40 @@ void WorkerProcess::fail_endpoints() {
   ucp_ep_h endpoint = nullptr;
   while (port_->take_failed(endpoint)) {
     const auto found = peer_of_.find(endpoint);
-    if (found != peer_of_.end()) worker_->peer_lost(clock_.now(), found->second);
+    if (found != peer_of_.end() && peers_[found->second].stranger &&
+        !worker_->has_connection(found->second)) {
+      close_peer(found->second);  // Nobody else would.
+    } else if (found != peer_of_.end()) {
+      worker_->peer_lost(clock_.now(), found->second);
+    }
     for (std::size_t i = 0; i < targets_.extent(); ++i) {
       if (targets_[i].endpoint == endpoint) worker_->target_lost(clock_.now(), i);
     }
+  }
+}
+
+// Who has connected by a network address is a stranger until it has joined a target.
+void WorkerProcess::take_strangers() {
+  ucp_ep_h endpoint = nullptr;
+  const TimePs now = attentive_.now();
+  while (port_->take_connected(endpoint)) {
+    const auto peer = static_cast<rdmo::PeerId>(peers_.put({endpoint, 0, false, true, false}));
+    peer_of_.emplace(endpoint, peer);
+    strangers_.push_back({peer, now});
+  }
+  for (auto at = strangers_.begin(); at != strangers_.end();) {
+    const rdmo::PeerId peer = at->peer;
+    const bool joined = worker_->has_connection(peer);
+    const bool overdue = strangers_.size() > kStrangersMost || now - at->since > config_.targetless_max;
+    if (!joined && !overdue) {
+      ++at;
+      continue;
+    }
+    at = strangers_.erase(at);
+    peers_[peer].stranger = false;
+    if (joined) continue;
+    ++refusals_.strangers;
+    close_peer(peer);
   }
 }
 
@@ -153,6 +219,8 @@ bool WorkerProcess::accept_channels() {
 bool WorkerProcess::serve_channels() {
   bool worked = accept_channels();
   offers_.progress(attentive_.now());
+  if (config_.connect) take_strangers();
+  if (entry_) entry_->progress([this] { return report(); });
   std::vector<std::byte> message;
   std::size_t targetless = 0;
   for (auto& [destination, control] : channels_) {
@@ -255,7 +323,8 @@ void WorkerProcess::run(const std::atomic<bool>& stop) {
     // Channels cost system calls: they are looked at now and then while messages keep coming.
     if (!worked || ++rounds % 64 == 0) worked = serve_channels() || worked;
     const bool left = config_.once && had_target_ && worker_->targets() == 0;
-    if (!stopping && (stop.load(std::memory_order_relaxed) || left)) {
+    const bool asked = entry_ && entry_->asked_to_stop();
+    if (!stopping && (stop.load(std::memory_order_relaxed) || left || asked)) {
       stopping = true;
       worker_->stop(clock_.now());
     }
@@ -290,7 +359,7 @@ rdmo::ActionResult WorkerProcess::act(const rdmo::Action& action) {
       }
       auto at = peer_of_.find(*endpoint);
       if (at == peer_of_.end()) {
-        const std::size_t place = peers_.put({*endpoint, 0, false});
+        const std::size_t place = peers_.put({*endpoint, 0, false, false, false});
         at = peer_of_.emplace(*endpoint, static_cast<rdmo::PeerId>(place)).first;
       }
       result.peer = at->second;

@@ -24,6 +24,7 @@
 #include "live/rdmo/stream_channel.h"
 #include "live/rdmo/ucx_port.h"
 #include "live/rdmo/waiting_messages.h"
+#include "live/rdmo/worker_roster.h"
 #include "live/reactor/idle_policy.h"
 #include "live/reactor/live_clock.h"
 
@@ -31,11 +32,15 @@ namespace wharf::live {
 
 struct WorkerProcessConfig {
   StreamAddress listen;  ///< Of control channels.
+  /// Where initiators connect by a network address, and join a target whose key they know. They need no
+  /// target's help then, and targets are not asked. Nothing: they are let in by targets alone.
+  std::optional<StreamAddress> connect;
   /// UCX trusts who it shares memory with: posix, sysv and cma are for initiators that are trusted, too.
   std::string transports = "tcp,self";
   rdmo::WorkerConfig worker;
   IdleConfig idle;
-  bool once = false;  ///< Ends when the last target has left.
+  bool once = false;    ///< Ends when the last target has left.
+  bool listed = false;  ///< list_workers() finds it, and whoever does may stop it.
   /// A control channel without a target is closed so long after it came, or lost its target.
   TimePs targetless_max = seconds(5);
   /// Messages of one initiator that wait for room at most: then it is cut off.
@@ -48,8 +53,9 @@ struct ProcessRefusals {
   std::atomic<std::uint64_t> keys{0};
   std::atomic<std::uint64_t> memories{
       0};  ///< Shared ones that could shrink, or do not hold the range that they are for.
-  std::atomic<std::uint64_t> floods{0};  ///< Initiators cut off: more waited than one may have here.
-  std::atomic<std::uint64_t> unread{0};  ///< The same, while they read no answers.
+  std::atomic<std::uint64_t> floods{0};     ///< Initiators cut off: more waited than one may have here.
+  std::atomic<std::uint64_t> unread{0};     ///< The same, while they read no answers.
+  std::atomic<std::uint64_t> strangers{0};  ///< That connected and joined no target in time.
 };
 
 class WorkerProcess : private MessageTaker {
@@ -58,6 +64,8 @@ class WorkerProcess : private MessageTaker {
   ~WorkerProcess() override;
 
   std::uint16_t port() const { return listener_.port(); }
+  /// Of WorkerProcessConfig::connect.
+  std::uint16_t connect_port() const { return connect_port_; }
   /// Serves until `stop` is set, then ends in order; with `once`, until the last target has left.
   void run(const std::atomic<bool>& stop);
   const rdmo::WorkerCounters& counters() const { return worker_->counters(); }
@@ -87,6 +95,12 @@ class WorkerProcess : private MessageTaker {
     ucp_ep_h endpoint = nullptr;
     std::uint32_t unread = 0;  ///< Answers on their way.
     bool cut_off = false;      ///< Nothing of it is taken any more.
+    bool stranger = false;     ///< It has connected and belongs to no target yet.
+    bool has_asked = false;    ///< A stranger may ask once.
+  };
+  struct Stranger {
+    rdmo::PeerId peer = rdmo::kNoPeer;
+    TimePs since;
   };
   struct Target {
     ucp_ep_h endpoint = nullptr;  ///< Null: closed.
@@ -111,6 +125,7 @@ class WorkerProcess : private MessageTaker {
   bool round();
   bool accept_channels();
   bool serve_channels();
+  WorkerReport report() const;
   bool serve_worker();
   void offer_waiting();
   bool reads(rdmo::PeerId peer) const { return peer >= peers_.extent() || peers_[peer].unread < kUnreadMost; }
@@ -118,6 +133,7 @@ class WorkerProcess : private MessageTaker {
   void take_answered();
   void close_peer(rdmo::PeerId peer);
   void fail_endpoints();
+  void take_strangers();
   void perform(const rdmo::Access& access);
   void perform_mapped(const rdmo::Access& access, std::byte* at);
   void perform_remote(const rdmo::Access& access, const Memory* memory);
@@ -138,6 +154,7 @@ class WorkerProcess : private MessageTaker {
     done_.push_back({access.id, result});
   }
 
+  std::optional<RosterEntry> entry_;  ///< Goes last: who waits for the end waits for that.
   WorkerProcessConfig config_;
   LiveClock clock_;
   IdlePolicy idle_;
@@ -154,6 +171,8 @@ class WorkerProcess : private MessageTaker {
   TimePs accepts_after_ = kTimeZero;  ///< No descriptor is left before.
   std::unordered_map<ucp_ep_h, rdmo::PeerId> peer_of_;
   Places<Peer> peers_;
+  std::deque<Stranger> strangers_;  ///< The oldest first.
+  std::uint16_t connect_port_ = 0;
   Places<Target> targets_;  ///< By handle.
   Places<Memory> memories_;
   std::deque<Operation> operations_;
