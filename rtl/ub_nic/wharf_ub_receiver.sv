@@ -48,10 +48,10 @@ module wharf_ub_receiver #(
   output logic                        find_valid_o,
   input  logic                        found_valid_i,
   input  logic                        found_known_i,
-  input  logic                        found_held_i,      // It is to be asked again: nothing can be its answer.
+  input  logic                        found_lost_i,      // Its jetty has been opened anew: nobody waits for its answer.
   input  logic [wharf_pkg::NicTransactionW-1:0] found_i,   // How often it was asked again, and the request.
   output logic                        end_valid_o,
-  output logic                        end_known_o,       // Its jetty has not been opened anew since it was found.
+  output logic                        end_known_o,       // Its jetty has not been opened anew since it was sent.
   output logic                        end_ordered_o,     // What is over had an order tag,
   output logic                        end_fetches_o,     // or was a Read or an atomic.
   input  logic                        again_room_i,      // There is room for one that is to be asked again.
@@ -94,8 +94,8 @@ module wharf_ub_receiver #(
   output logic                        deferred_o,
   output logic                        refused_o,
   output logic                        not_ready_o,
-  output logic                        unexpected_o,
-  output logic                        forgotten_o        // An answer to a request that nobody knows any more.
+  output logic                        forgotten_o,       // An answer to a request that its jetty has forgotten.
+  output logic                        dropped_o          // An answer to none that waits for one.
 );
   localparam logic [3:0] Idle        = 4'd0;
   localparam logic [3:0] Check       = 4'd1;   // The segment table looks.
@@ -240,6 +240,7 @@ module wharf_ub_receiver #(
   wharf_pkg::nic_request_t found, found_q;
   logic [4:0]  attempts, attempts_q;
   logic [31:0] got_q, got;     // Bytes of the message that have come.
+  logic        answers_q;      // The packet is of an answer to a request. Others change nothing of the message under way.
   logic [7:0]  outcome_q, outcome;
   logic        wants, answers, is_over, fetches, repeats;
   assign {attempts, found} = found_i;
@@ -300,13 +301,12 @@ module wharf_ub_receiver #(
   end
   assign end_ordered_o = found_q.order == wharf_pkg::OrderRelaxed || found_q.order == wharf_pkg::OrderStrong;
   assign end_fetches_o = found_q.operation >= wharf_pkg::OperationRead;
-  assign end_valid_o   = is_over;
+  assign end_valid_o   = is_over || forgotten_o;
   assign end_known_o   = found_known_i;
-  // One that is held still has its credit.
-  assign unexpected_o = (state_q == Find && found_valid_i && !found_known_i && h.last) ||
-                        (state_q == Again && !opening_i && !found_known_i);
-  assign forgotten_o  = unexpected_o && !found_held_i;
-  assign refused_o    = state_q == Reply && failed_q;
+  // Only what was sent has a credit, which comes back once. One that is held still needs its own.
+  assign forgotten_o = found_lost_i && ((state_q == Find && found_valid_i && h.last) || (state_q == Again && !opening_i));
+  assign dropped_o   = state_q == Find && found_valid_i && !found_known_i && !found_lost_i && h.last;
+  assign refused_o   = state_q == Reply && failed_q;
 
   // ---------------------------------------------------------------- Memory and frame
   assign write_valid_o   = state_q == Place && take_ready_i;
@@ -414,7 +414,7 @@ module wharf_ub_receiver #(
             failed_q      <= 1'b0;
             has_receive_q <= 1'b0;
           end
-        end else begin
+        end else if (answers_q) begin
           got_q <= h.last ? '0 : got;
           if (h.last) outcome_q <= wharf_pkg::CompletionSuccess;
         end
@@ -455,7 +455,10 @@ module wharf_ub_receiver #(
       end
     end
     if (state_q == Want && taken_valid_i) receive_q <= taken_i;
-    if (state_q == Find && found_valid_i) {attempts_q, found_q} <= found_i;
+    if (state_q == Find && found_valid_i) begin
+      {attempts_q, found_q} <= found_i;
+      answers_q             <= found_known_i || found_lost_i;
+    end
     if (line_answer_valid_i) old_q <= old;
     if (looks && is_data) due_tpmsn_o <= h.tpmsn;
   end
