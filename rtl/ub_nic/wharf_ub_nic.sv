@@ -288,7 +288,10 @@ module wharf_ub_nic #(
   logic [6:0]         take_start, got_bytes;
   logic [LengthW-1:0] take_length;
   logic [511:0]       got_flit;
-  wharf_ub_frame_reader #(.LengthW(LengthW), .Flits(ReceiveFlits), .PacketFlits(PacketFlits)) frame_reader (
+  // What the peer may have outstanding finds room, and as many acknowledgements.
+  wharf_ub_frame_reader #(
+    .LengthW(LengthW), .Flits(ReceiveFlits), .PacketFlits(PacketFlits), .Frames(2 * Window)
+  ) frame_reader (
     .clk_i, .rst_i, .route_i,
     .wire_valid_i(rx_valid_i), .wire_data_i(rx_data_i), .wire_bytes_i(rx_bytes_i), .wire_last_i(rx_last_i),
     .wire_bad_i(rx_bad_i), .foreign_o(foreign), .no_room_o(no_room),

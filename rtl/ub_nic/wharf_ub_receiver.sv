@@ -315,14 +315,17 @@ module wharf_ub_receiver #(
   assign take_start_o    = read_start_i;
   assign take_length_o   = read_length_i;
   assign take_data_o     = state_q == Place;
-  assign take_valid_o    = (state_q == Place && write_ready_i) || state_q == Leave;
+  assign take_valid_o    = (state_q == Place && write_ready_i) || state_q == Leave ||
+                           (looks && (read_drop_i != wharf_pkg::DropNone || !is_data));
 
   // Whether the data went to memory, so that the frame is done with already.
-  logic placed_q, ends, drops;
+  logic placed_q, ends, drops, gone;
   assign drops = looks && !takes;
+  // What has no data to place, an acknowledgement above all, is gone at once.
+  assign gone  = looks && (read_drop_i != wharf_pkg::DropNone || !is_data) && take_ready_i;
   assign ends  = (state_q == Leave && take_ready_i) || (placed_q && !h.last && state_q == Writing && written_i) ||
                  (placed_q && (is_over || state_q == Reply));
-  assign read_ready_o = ends;
+  assign read_ready_o = ends || gone;
 
   logic taken_q;  // The packet is in order.
   always_ff @(posedge clk_i) begin
@@ -332,7 +335,7 @@ module wharf_ub_receiver #(
       unique case (state_q)
         Idle: if (takes) state_q <= !is_request ? Find :
                                     (!is_send ? Check : (has_receive_q || failed_q ? Judge : Want));
-              else if (drops) state_q <= Leave;
+              else if (drops && !gone) state_q <= Leave;
         Check: if (answer_valid_i) begin
           if (failed_q || info != wharf_pkg::InfoNone) state_q <= !h.last ? Leave : (has_receive_q ? Notice : Reply);
           else if (is_write) state_q <= read_length_i != '0 ? Place : (!h.last ? Leave : (is_word ? Want : Reply));
