@@ -66,8 +66,8 @@ endfunction()
 # the element in rtl/NAME, whose module wharf_NAME in wharf_NAME.sv uses its own
 # parts, wharf_*.sv beside it, and other elements. Its co-simulation NAME_cosim_test.cc gets the class Vwharf_NAME, with
 # the faults of faults.txt the class Vwharf_NAME_planted, and a class Vwharf_NAME_SUFFIX for each variant. Each list
-# rtl/NAME/WHAT_faults.txt of PLANTED makes a class Vwharf_NAME_WHAT, for another test. Where yosys and z3 are there, its
-# properties.sv is proved, too.
+# rtl/NAME/WHAT_faults.txt of PLANTED makes a class Vwharf_NAME_WHAT, for another test. Where yosys and z3 are there,
+# its properties.sv is proved, too.
 function(wharf_rtl_element name)
   cmake_parse_arguments(ARG "" "" "USES;PARAMETERS;DEPENDS;VARIANTS;PLANTED" ${ARGN})
   set(sources ${PROJECT_SOURCE_DIR}/rtl/wharf_pkg.sv)
