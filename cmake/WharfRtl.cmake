@@ -62,12 +62,14 @@ function(wharf_verilate prefix)
 endfunction()
 
 # wharf_rtl_element(NAME [USES element...] [PARAMETERS Name=value...] [VARIANTS suffix,Name=value,......]
-#                   [DEPENDS lib...]): the element in rtl/NAME, whose module wharf_NAME in wharf_NAME.sv uses its own
+#                   [DEPENDS lib...] [PLANTED what...]):
+# the element in rtl/NAME, whose module wharf_NAME in wharf_NAME.sv uses its own
 # parts, wharf_*.sv beside it, and other elements. Its co-simulation NAME_cosim_test.cc gets the class Vwharf_NAME, with
-# the faults of faults.txt the class Vwharf_NAME_planted, and a class Vwharf_NAME_SUFFIX for each variant. Where yosys
-# and z3 are there, its properties.sv is proved, too.
+# the faults of faults.txt the class Vwharf_NAME_planted, and a class Vwharf_NAME_SUFFIX for each variant. Each list
+# rtl/NAME/WHAT_faults.txt of PLANTED makes a class Vwharf_NAME_WHAT, for another test. Where yosys and z3 are there,
+# its properties.sv is proved, too.
 function(wharf_rtl_element name)
-  cmake_parse_arguments(ARG "" "" "USES;PARAMETERS;DEPENDS;VARIANTS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "USES;PARAMETERS;DEPENDS;VARIANTS;PLANTED" ${ARGN})
   set(sources ${PROJECT_SOURCE_DIR}/rtl/wharf_pkg.sv)
   foreach(element IN LISTS ARG_USES)
     file(GLOB used CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rtl/${element}/wharf_*.sv)
@@ -80,6 +82,10 @@ function(wharf_rtl_element name)
   wharf_verilate(Vwharf_${name} TOP wharf_${name} SOURCES ${sources} PARAMETERS ${ARG_PARAMETERS})
   wharf_verilate(Vwharf_${name}_planted TOP wharf_${name} SOURCES ${sources} PARAMETERS ${ARG_PARAMETERS}
     PLANTED ${PROJECT_SOURCE_DIR}/rtl/${name}/faults.txt)
+  foreach(what IN LISTS ARG_PLANTED)
+    wharf_verilate(Vwharf_${name}_${what} TOP wharf_${name} SOURCES ${sources} PARAMETERS ${ARG_PARAMETERS}
+      PLANTED ${PROJECT_SOURCE_DIR}/rtl/${name}/${what}_faults.txt)
+  endforeach()
   # A variant is "suffix,Name=value,...".
   foreach(variant IN LISTS ARG_VARIANTS)
     string(REPLACE "," ";" parameters "${variant}")

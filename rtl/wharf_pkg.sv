@@ -286,6 +286,7 @@ package wharf_pkg;
 
   // What a NIC counts.
   typedef struct packed {
+    logic [31:0] responses_forgotten;   // To requests whose jetty has been opened anew.
     logic [31:0] doorbells_refused;     // No such jetty, a full queue, or a request that is none.
     logic [31:0] frames_foreign;        // For somebody else, of another protocol, or bad.
     logic [31:0] frames_without_room;
@@ -294,9 +295,9 @@ package wharf_pkg;
     logic [31:0] packets_duplicate;
     logic [31:0] packets_ahead;         // Out of order: Go-Back-N takes none of them.
     logic [31:0] packets_deferred;      // Requests without room for their responses: to be sent again.
-    logic [31:0] acknowledgements_bad;  // Of what was never sent.
+    logic [31:0] dropped_acknowledgement;  // Of what was never sent.
     logic [31:0] requests_refused;      // Without access, or not supported.
-    logic [31:0] responses_unexpected;
+    logic [31:0] dropped_response;      // To none that was sent, or to none that still waits for one.
     logic [31:0] went_back;             // By a time-out or a negative acknowledgement.
     logic [31:0] completions_lost;      // The ring in memory was full.
     logic [31:0] receives_refused;      // Posted to no jetty, or to a full queue.
@@ -307,7 +308,7 @@ package wharf_pkg;
   // Bits of these structures, for elements that only carry them (Yosys does not ask a type for its bits).
   parameter int unsigned NicRequestW     = 464;
   parameter int unsigned NicTransactionW = 469;  // Attempts (5 bits) and the request.
-  parameter int unsigned NicCounterCount = 16;
+  parameter int unsigned NicCounterCount = 17;
   parameter int unsigned UbJobW          = 483;
   parameter int unsigned NicReceiveW     = 128;
   parameter int unsigned UbSegmentW      = 148;

@@ -8,11 +8,12 @@ module wharf_transaction_table #(
   input  logic                       clk_i,
   input  logic                       rst_i,
 
-  // A jetty begins anew: its next number is 0, and nothing of it waits. Always taken.
+  // A jetty begins anew: its next number is 0, and what waits is forgotten: its place is taken until its answer comes.
+  // Always taken.
   input  logic                       open_valid_i,
   input  logic [$clog2(Jetties)-1:0] open_jetty_i,
 
-  // A transaction begins. It waits while one of Depth numbers ago is not over.
+  // A transaction begins. It waits while its place is taken: by one of Depth numbers ago, or by one that is forgotten.
   input  logic                       begin_valid_i,
   output logic                       begin_ready_o,
   input  logic [$clog2(Jetties)-1:0] begin_jetty_i,
@@ -26,11 +27,13 @@ module wharf_transaction_table #(
   output logic                       found_valid_o,
   output logic                       found_known_o,   // Such a transaction waits for its response.
   output logic                       found_held_o,    // It is there, and does not: it is to be asked again.
+  output logic                       found_lost_o,    // One that is forgotten does: this is all that it waited for.
   output logic [EntryW-1:0]          found_entry_o,
 
-  // The transaction that was found last is over, or held until it is asked again: then this is kept of it. Never in a cycle
-  // in which a jetty begins anew, else always taken.
+  // The transaction that was found last is over, a forgotten one too. Always taken.
   input  logic                       end_valid_i,
+  // Or it is held until it is asked again, and this is kept of it. Never in a cycle in which a jetty begins anew, else
+  // always taken.
   input  logic                       again_valid_i,
   input  logic [EntryW-1:0]          again_entry_i,
 
@@ -49,23 +52,30 @@ module wharf_transaction_table #(
   end
 
   // Entries with their numbers: one write port, one synchronous read port. A slot is taken when its bits in `begun` and
-  // `ended` differ, and held when those in `held` and `resumed` do: so each of these has one writer. They have two
-  // asynchronous read ports, `numbers` has one.
+  // `ended` differ, and held when those in `held` and `resumed` do: so each of these has one writer. `lost` has those that
+  // are forgotten, of the places that are taken. These have two asynchronous read ports, `numbers` has one.
   logic [EntryW+15:0] entries [Jetties*Depth];
   logic [Depth-1:0]   begun [Jetties];
   logic [Depth-1:0]   ended [Jetties];
   logic [Depth-1:0]   held [Jetties];
   logic [Depth-1:0]   resumed [Jetties];
+  logic [Depth-1:0]   lost [Jetties];
   logic [15:0]        numbers [Jetties];
+  logic [Jetties-1:0] opened_q;  // Since the reset: before, memories hold anything.
 
   // ---------------------------------------------------------------- Begin
-  logic [Depth-1:0] begin_begun, begin_busy;
-  logic [SlotW-1:0] begin_slot;
-  logic             begins;
+  // A jetty that begins anew has the ports.
+  logic [JettyW-1:0] begin_at;
+  logic [Depth-1:0]  begin_begun, begin_ended, begin_busy;
+  logic [SlotW-1:0]  begin_slot;
+  logic              begins, is_first;
+  assign begin_at       = open_valid_i ? open_jetty_i : begin_jetty_i;
+  assign is_first       = open_valid_i && !opened_q[open_jetty_i];
   assign begin_number_o = numbers[begin_jetty_i];
   assign begin_slot     = begin_number_o[SlotW-1:0];
-  assign begin_begun    = begun[begin_jetty_i];
-  assign begin_busy     = begin_begun ^ ended[begin_jetty_i];
+  assign begin_begun    = begun[begin_at];
+  assign begin_ended    = ended[begin_at];
+  assign begin_busy     = begin_begun ^ begin_ended;
   assign begin_ready_o  = !begin_busy[begin_slot] && !open_valid_i && !again_valid_i;
   assign begins         = begin_valid_i && begin_ready_o;
 
@@ -74,7 +84,7 @@ module wharf_transaction_table #(
   logic [SlotW-1:0]   found_slot_q;
   logic [15:0]        found_number_q, number_q;
   logic               in_range_q, too_new_q;  // It began as it was asked for: its entry has not been read.
-  logic [Depth-1:0]   found_busy, found_ended, found_held, found_holds;
+  logic [Depth-1:0]   found_busy, found_ended, found_held, found_holds, found_lost;
   logic               is_there;
   assign find_jetty    = find_jetty_i[JettyW-1:0];
   assign found_slot_q  = found_number_q[SlotW-1:0];
@@ -82,19 +92,22 @@ module wharf_transaction_table #(
   assign found_busy    = begun[found_jetty_q] ^ found_ended;
   assign found_held    = held[found_jetty_q];
   assign found_holds   = found_held ^ resumed[found_jetty_q];
+  assign found_lost    = lost[found_jetty_q];
   assign is_there      = in_range_q && !too_new_q && found_busy[found_slot_q] && number_q == found_number_q;
-  assign found_known_o = is_there && !found_holds[found_slot_q];
+  assign found_known_o = is_there && !found_holds[found_slot_q] && !found_lost[found_slot_q];
+  assign found_lost_o  = is_there && !found_holds[found_slot_q] && found_lost[found_slot_q];
   assign found_held_o  = is_there && found_holds[found_slot_q];
 
   // ---------------------------------------------------------------- Asked again
-  logic [SlotW-1:0] resume_slot;
-  logic [Depth-1:0] resume_resumed, resume_holds;
-  logic             resumes;
+  logic [JettyW-1:0] resume_at;
+  logic [SlotW-1:0]  resume_slot;
+  logic [Depth-1:0]  resume_resumed, resume_holds;
+  logic              resumes;
+  assign resume_at      = open_valid_i ? open_jetty_i : resume_jetty_i;
   assign resume_slot    = resume_number_i[SlotW-1:0];
-  assign resume_resumed = resumed[resume_jetty_i];
-  assign resume_holds   = held[resume_jetty_i] ^ resume_resumed;
+  assign resume_resumed = resumed[resume_at];
+  assign resume_holds   = held[resume_at] ^ resume_resumed;
   assign resume_ready_o = !open_valid_i;
-  // One whose jetty has begun anew is no longer held.
   assign resumes        = resume_valid_i && resume_ready_o && resume_holds[resume_slot];
 
   always_ff @(posedge clk_i) begin
@@ -104,24 +117,25 @@ module wharf_transaction_table #(
       {number_q, found_entry_o} <= entries[{find_jetty, find_number_i[SlotW-1:0]}];
       found_number_q            <= find_number_i;
       found_jetty_q             <= find_jetty;
-      in_range_q                <= (find_jetty_i >> JettyW) == '0 && !(open_valid_i && open_jetty_i == find_jetty);
+      in_range_q                <= (find_jetty_i >> JettyW) == '0 && opened_q[find_jetty];
       too_new_q                 <= begins && begin_jetty_i == find_jetty && begin_slot == find_number_i[SlotW-1:0];
-    end else if (open_valid_i && open_jetty_i == found_jetty_q) begin
-      in_range_q <= 1'b0;  // What was found is forgotten, and its number comes again.
+    end else if (!is_there) begin
+      in_range_q <= 1'b0;  // Whoever takes the place now is another.
     end
-    if (open_valid_i) begin
-      numbers[open_jetty_i] <= '0;
-      begun[open_jetty_i]   <= '0;
-    end else if (begins) begin
-      numbers[begin_jetty_i] <= begin_number_o + 1'b1;
-      begun[begin_jetty_i]   <= begin_begun ^ (Depth'(1) << begin_slot);
-    end
-    if (open_valid_i) ended[open_jetty_i] <= '0;
-    else if (end_valid_i && found_known_o) ended[found_jetty_q] <= found_ended ^ (Depth'(1) << found_slot_q);
-    if (open_valid_i) held[open_jetty_i] <= '0;
+    if (open_valid_i) numbers[open_jetty_i] <= '0;
+    else if (begins) numbers[begin_jetty_i] <= begin_number_o + 1'b1;
+    if (is_first) begun[begin_at] <= begin_ended;
+    else if (begins) begun[begin_at] <= begin_begun ^ (Depth'(1) << begin_slot);
+    if (open_valid_i) lost[begin_at] <= begin_busy;
+    else if (begins) lost[begin_at] <= lost[begin_at] & ~(Depth'(1) << begin_slot);
+    if (end_valid_i && (found_known_o || found_lost_o)) ended[found_jetty_q] <= found_ended ^ (Depth'(1) << found_slot_q);
+    if (is_first) held[open_jetty_i] <= resume_resumed;
     else if (again_valid_i && found_known_o) held[found_jetty_q] <= found_held ^ (Depth'(1) << found_slot_q);
-    if (open_valid_i) resumed[open_jetty_i] <= '0;
-    else if (resumes) resumed[resume_jetty_i] <= resume_resumed ^ (Depth'(1) << resume_slot);
+    if (resumes) resumed[resume_at] <= resume_resumed ^ (Depth'(1) << resume_slot);
+  end
+  always_ff @(posedge clk_i) begin
+    if (rst_i) opened_q <= '0;
+    else if (open_valid_i) opened_q[open_jetty_i] <= 1'b1;
   end
   always_ff @(posedge clk_i) begin
     if (rst_i) found_valid_o <= 1'b0;

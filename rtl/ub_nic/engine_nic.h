@@ -82,7 +82,7 @@ class EngineNic {
   std::array<std::uint32_t, 20> memory_o{};
   std::array<std::uint32_t, 16> answer_data_i{};
   std::uint8_t failed_o = 0, stages_o = 0;
-  std::array<std::uint32_t, 16> counters_o{};
+  std::array<std::uint32_t, 17> counters_o{};
   /// It reads and writes the host's memory itself.
   NicMemory* memory = nullptr;
 

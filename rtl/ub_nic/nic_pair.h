@@ -200,7 +200,7 @@ class NicPair {
     std::string text;
     each([&](auto& nic, auto&, std::uint32_t) {
       text += "; counters, from the last:";
-      for (std::uint32_t i = 0; i < 16; ++i) text += " " + std::to_string(nic->counters_o[i]);
+      for (std::uint32_t i = 0; i < 17; ++i) text += " " + std::to_string(nic->counters_o[i]);
       text += ", stages " + std::to_string(nic->stages_o);
     });
     return text;

@@ -32,17 +32,28 @@ class NicPeer {
     std::uint8_t status = 0;
   };
 
-  NicPeer() {
+  /// With fault `planted` of the list that is built into the model, or none.
+  explicit NicPeer(std::uint32_t planted = 0) {
+    nic->planted_i = static_cast<std::uint8_t>(planted);
     nic->post_valid_i = nic->doorbell_valid_i = nic->rx_valid_i = nic->answer_valid_i = nic->consumed_i = 0;
     nic->open_valid_i = nic->segment_valid_i = nic->memory_ready_i = 0;
     nic->tx_ready_i = 1;
     set_route(*nic, 0);
-    nic.reset();
     std::memset(memory_.at(NicMemory::kBase + NicPlan::kRingAt), 0, NicPlan::kEntryBytes * NicPlan::kRing);
+    restart();
     for (std::uint32_t jetty = 0; jetty < NicPlan::kJetties; ++jetty) {
       open(jetty);
       run(1);
     }
+  }
+
+  /// Resets the NIC, and the numbers of the peer's packets. No jetty is open after it.
+  void restart() {
+    nic.reset();
+    memory_.reset();
+    to_come_.clear();
+    frame_.clear();
+    at_ = next_ = 0;
   }
 
   /// In the next cycle.
@@ -73,12 +84,14 @@ class NicPeer {
     std::memcpy(nic->doorbell_i.data(), bits.words().data(), sizeof bits.words());
     nic->doorbell_jetty_i = jetty;
     nic->doorbell_valid_i = 1;
-    while (nic->doorbell_valid_i != 0) cycle();
+    for (int i = 0; i < 2000 && nic->doorbell_valid_i != 0; ++i) cycle();
+    if (nic->doorbell_valid_i != 0) failed = true;
+    nic->doorbell_valid_i = 0;
   }
 
   /// A response to `request`: with eight bytes of data to a Read that succeeds.
   void answer(const wire::Btah& request, wire::UbResponseStatus status,
-              wire::UbResponseInfo info = wire::UbResponseInfo::kNone) {
+              wire::UbResponseInfo info = wire::UbResponseInfo::kNone, bool is_last = true) {
     wire::Packet packet = packet_of_peer();
     wire::Atah& response = wire::use_response(packet.ub);
     response.requester_id = request.requester_id;
@@ -92,10 +105,22 @@ class NicPeer {
     if (request.opcode == wire::TaOpcode::kRead && status == wire::UbResponseStatus::kSuccess) {
       response.opcode = wire::TaOpcode::kReadResponse;
       packet.payload = wire::bytes_payload(kData);
+      packet.ub.rtph.last = is_last;
     }
     send(packet);
   }
 
+  /// Acknowledges every packet up to number `psn`, or says that it is missing.
+  void acknowledge(std::uint32_t psn, bool missing = false) {
+    wire::Packet packet = packet_of_peer();
+    packet.ub.rtph.opcode = wire::TpOpcode::kAck;
+    packet.ub.rtph.psn = psn;
+    if (missing) packet.ub.rtph.status = wire::UbResponseStatus::kError;
+    send(packet);
+  }
+
+  bool failed = false;       ///< A doorbell was never taken.
+  bool acknowledges = true;  ///< Each packet as it comes.
   Clocked<Model> nic;
   std::vector<wire::Btah> requests;     ///< That came, in their order.
   std::vector<Completion> completions;  ///< That the host has taken.
@@ -159,10 +184,7 @@ class NicPeer {
     frame_.clear();
     if (reason != wire::DropReason::kNone || packet.ub.transaction != wire::UbTransaction::kRequest) return;
     requests.push_back(packet.ub.request);
-    wire::Packet acknowledgement = packet_of_peer();
-    acknowledgement.ub.rtph.opcode = wire::TpOpcode::kAck;
-    acknowledgement.ub.rtph.psn = packet.ub.rtph.psn;
-    send(acknowledgement);
+    if (acknowledges) acknowledge(packet.ub.rtph.psn);
   }
 
   bool take_completion() {

@@ -23,8 +23,8 @@ class NicWire {
   };
   static constexpr std::uint64_t kDelay = 20;  ///< Cycles.
 
-  explicit NicWire(RandomStream random)
-      : random_(random), ready_(random.substream(0)), gaps_(random.substream(1)) {}
+  explicit NicWire(RandomStream random, std::uint64_t delay = kDelay)
+      : delay_(delay), random_(random), ready_(random.substream(0)), gaps_(random.substream(1)) {}
 
   /// Of a thousand frames, so many are lost, so many come twice, so many are spoiled, so many come late.
   void spoil(std::uint32_t per_mille) { per_mille_ = per_mille; }
@@ -72,7 +72,7 @@ class NicWire {
     sent_.insert(sent_.end(), flit.begin(), flit.begin() + from.tx_bytes_o);
     if (!from.tx_last_o) return;
     seen(sent_);
-    send({std::move(sent_), false, now + kDelay});
+    send({std::move(sent_), false, now + delay_});
     sent_.clear();
   }
 
@@ -98,6 +98,7 @@ class NicWire {
     on_way_.push_back(std::move(frame));
   }
 
+  std::uint64_t delay_;
   RandomStream random_;
   Stall ready_;
   Stall gaps_;

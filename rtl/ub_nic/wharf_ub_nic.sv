@@ -90,7 +90,7 @@ module wharf_ub_nic #(
 
   // A request that no packet can carry never enters a queue.
   logic end_valid, end_known, end_ordered, end_fetches;  // A transaction is over.
-  logic unexpected, forgotten;                           // A response belongs to none.
+  logic forgotten, dropped;                              // A response that nobody waits for.
   logic is_request, table_ready, table_refused;
   always_comb begin
     unique case (doorbell_i.operation)
@@ -119,7 +119,8 @@ module wharf_ub_nic #(
   );
 
   // The peer must have room for all its responses at any time. Else requests that it cannot take would stand, in both
-  // directions, before the responses that make room. One that is forgotten gives its credit back when it is answered.
+  // directions, before the responses that make room. A request has its credit until it is
+  // answered, one that is forgotten too; no other response gives one.
   localparam int unsigned CreditW = $clog2(Responses + 1);
   logic               credit_error;
   logic [CreditW-1:0] credits_left;
@@ -127,10 +128,10 @@ module wharf_ub_nic #(
     .clk_i, .rst_i,
     .in_valid_i(turn_valid), .in_ready_o(turn_ready), .in_data_i({turn_jetty, turn}),
     .out_valid_o(request_valid), .out_ready_i(request_ready), .out_data_o({request_jetty, request}),
-    .give_valid_i(end_valid || forgotten), .give_count_i(CreditW'(1)), .error_o(credit_error), .credits_o(credits_left)
+    .give_valid_i(end_valid), .give_count_i(CreditW'(1)), .error_o(credit_error), .credits_o(credits_left)
   );
 
-  logic                        begin_ready, find_valid, found_valid, found_known, found_held, jobs_ready, again_valid;
+  logic                        begin_ready, find_valid, found_valid, found_known, found_held, found_lost, jobs_ready, again_valid;
   logic [15:0]                 tassn;
   logic [EntryW-1:0]           found, again_entry;
   wharf_pkg::ub_headers_t      heard;
@@ -140,7 +141,8 @@ module wharf_ub_nic #(
     .begin_valid_i(request_valid && jobs_ready), .begin_ready_o(begin_ready), .begin_jetty_i(request_jetty),
     .begin_entry_i({5'd0, request}), .begin_number_o(tassn),
     .find_valid_i(find_valid), .find_jetty_i(heard.requester_id), .find_number_i(heard.tassn),
-    .found_valid_o(found_valid), .found_known_o(found_known), .found_held_o(found_held), .found_entry_o(found),
+    .found_valid_o(found_valid), .found_known_o(found_known), .found_held_o(found_held), .found_lost_o(found_lost),
+    .found_entry_o(found),
     .end_valid_i(end_valid), .again_valid_i(again_valid), .again_entry_i(again_entry),
     .resume_valid_i(retry_valid && retry_taken), .resume_ready_o(resume_ready), .resume_jetty_i(retry_jetty[JettyW-1:0]),
     .resume_number_i(retry_tassn)
@@ -286,7 +288,10 @@ module wharf_ub_nic #(
   logic [6:0]         take_start, got_bytes;
   logic [LengthW-1:0] take_length;
   logic [511:0]       got_flit;
-  wharf_ub_frame_reader #(.LengthW(LengthW), .Flits(ReceiveFlits), .PacketFlits(PacketFlits)) frame_reader (
+  // What the peer may have outstanding finds room, and as many acknowledgements.
+  wharf_ub_frame_reader #(
+    .LengthW(LengthW), .Flits(ReceiveFlits), .PacketFlits(PacketFlits), .Frames(2 * Window)
+  ) frame_reader (
     .clk_i, .rst_i, .route_i,
     .wire_valid_i(rx_valid_i), .wire_data_i(rx_data_i), .wire_bytes_i(rx_bytes_i), .wire_last_i(rx_last_i),
     .wire_bad_i(rx_bad_i), .foreign_o(foreign), .no_room_o(no_room),
@@ -323,7 +328,7 @@ module wharf_ub_nic #(
     .due_tpmsn_o(due_tpmsn),
     .ask_valid_o(asks), .ask_right_o(asked_right), .answer_valid_i(granted_valid), .answer_i(granted),
     .find_valid_o(find_valid), .found_valid_i(found_valid), .found_known_i(found_known),
-    .found_held_i(found_held), .found_i(found),
+    .found_lost_i(found_lost), .found_i(found),
     .end_valid_o(end_valid), .end_known_o(end_known), .end_ordered_o(end_ordered), .end_fetches_o(end_fetches),
     .again_room_i(retry_room), .again_valid_o(again_valid), .again_code_o(again_code), .again_entry_o(again_entry),
     .want_valid_o(wants_receive), .want_checks_o(receive_checks), .taken_valid_i(receive_valid),
@@ -335,8 +340,8 @@ module wharf_ub_nic #(
     .job_valid_o(response_valid), .job_room_i(response_room), .job_o(response_job),
     .completion_valid_o(completion_valid), .completion_ready_i(completion_ready), .completion_o(completion),
     .malformed_o(malformed), .unknown_o(unknown), .duplicate_o(duplicate), .ahead_o(ahead), .deferred_o(deferred),
-    .refused_o(refused), .not_ready_o(not_ready), .unexpected_o(unexpected),
-    .forgotten_o(forgotten)
+    .refused_o(refused), .not_ready_o(not_ready), .forgotten_o(forgotten),
+    .dropped_o(dropped)
   );
   wharf_receive_table #(.Jetties(Jetties), .Depth(ReceiveDepth), .EntryW(wharf_pkg::NicReceiveW)) receive_table (
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i, .open_value_i, .open_token_i,
@@ -400,8 +405,8 @@ module wharf_ub_nic #(
 
   localparam int unsigned Counters = wharf_pkg::NicCounterCount;
   logic [Counters-1:0] events;
-  assign events = {doorbell_refused_o, foreign, no_room, malformed, unknown, duplicate, ahead, deferred, ack_refused,
-                   refused, unexpected, back, completion_lost, post_refused_o, not_ready, again_valid};
+  assign events = {forgotten, doorbell_refused_o, foreign, no_room, malformed, unknown, duplicate, ahead, deferred, ack_refused,
+                   refused, dropped, back, completion_lost, post_refused_o, not_ready, again_valid};
   for (genvar i = 0; i < Counters; i++) begin : gen_count
     logic [31:0] count_q;
     assign counters_o[32*i +: 32] = count_q;
@@ -417,5 +422,5 @@ module wharf_ub_nic #(
   assign stages_o = {tx_valid_o, kept_valid, frame_valid, made_valid, job_valid, request_valid};
   logic unused;
   assign unused = &{1'b0, credit_error, credits_left, responses, job_source, data_bytes, data_last, read_pad,
-                    timer_runs, attempts, got_bytes, got_last, memory_source, heard};
+                    timer_runs, attempts, got_bytes, got_last, memory_source, heard, found_held};
 endmodule

@@ -48,10 +48,10 @@ module wharf_ub_receiver #(
   output logic                        find_valid_o,
   input  logic                        found_valid_i,
   input  logic                        found_known_i,
-  input  logic                        found_held_i,      // It is to be asked again: nothing can be its answer.
+  input  logic                        found_lost_i,      // Its jetty has been opened anew: nobody waits for its answer.
   input  logic [wharf_pkg::NicTransactionW-1:0] found_i,   // How often it was asked again, and the request.
   output logic                        end_valid_o,
-  output logic                        end_known_o,       // Its jetty has not been opened anew since it was found.
+  output logic                        end_known_o,       // Its jetty has not been opened anew since it was sent.
   output logic                        end_ordered_o,     // What is over had an order tag,
   output logic                        end_fetches_o,     // or was a Read or an atomic.
   input  logic                        again_room_i,      // There is room for one that is to be asked again.
@@ -94,8 +94,8 @@ module wharf_ub_receiver #(
   output logic                        deferred_o,
   output logic                        refused_o,
   output logic                        not_ready_o,
-  output logic                        unexpected_o,
-  output logic                        forgotten_o        // An answer to a request that nobody knows any more.
+  output logic                        forgotten_o,       // An answer to a request that its jetty has forgotten.
+  output logic                        dropped_o          // An answer to none that waits for one.
 );
   localparam logic [3:0] Idle        = 4'd0;
   localparam logic [3:0] Check       = 4'd1;   // The segment table looks.
@@ -240,6 +240,7 @@ module wharf_ub_receiver #(
   wharf_pkg::nic_request_t found, found_q;
   logic [4:0]  attempts, attempts_q;
   logic [31:0] got_q, got;     // Bytes of the message that have come.
+  logic        answers_q;      // The packet is of an answer to a request. Others change nothing of the message under way.
   logic [7:0]  outcome_q, outcome;
   logic        wants, answers, is_over, fetches, repeats;
   assign {attempts, found} = found_i;
@@ -300,13 +301,12 @@ module wharf_ub_receiver #(
   end
   assign end_ordered_o = found_q.order == wharf_pkg::OrderRelaxed || found_q.order == wharf_pkg::OrderStrong;
   assign end_fetches_o = found_q.operation >= wharf_pkg::OperationRead;
-  assign end_valid_o   = is_over;
+  assign end_valid_o   = is_over || forgotten_o;
   assign end_known_o   = found_known_i;
-  // One that is held still has its credit.
-  assign unexpected_o = (state_q == Find && found_valid_i && !found_known_i && h.last) ||
-                        (state_q == Again && !opening_i && !found_known_i);
-  assign forgotten_o  = unexpected_o && !found_held_i;
-  assign refused_o    = state_q == Reply && failed_q;
+  // Only what was sent has a credit, which comes back once. One that is held still needs its own.
+  assign forgotten_o = found_lost_i && ((state_q == Find && found_valid_i && h.last) || (state_q == Again && !opening_i));
+  assign dropped_o   = state_q == Find && found_valid_i && !found_known_i && !found_lost_i && h.last;
+  assign refused_o   = state_q == Reply && failed_q;
 
   // ---------------------------------------------------------------- Memory and frame
   assign write_valid_o   = state_q == Place && take_ready_i;
@@ -315,14 +315,17 @@ module wharf_ub_receiver #(
   assign take_start_o    = read_start_i;
   assign take_length_o   = read_length_i;
   assign take_data_o     = state_q == Place;
-  assign take_valid_o    = (state_q == Place && write_ready_i) || state_q == Leave;
+  assign take_valid_o    = (state_q == Place && write_ready_i) || state_q == Leave ||
+                           (looks && (read_drop_i != wharf_pkg::DropNone || !is_data));
 
   // Whether the data went to memory, so that the frame is done with already.
-  logic placed_q, ends, drops;
+  logic placed_q, ends, drops, gone;
   assign drops = looks && !takes;
+  // What has no data to place, an acknowledgement above all, is gone at once.
+  assign gone  = looks && (read_drop_i != wharf_pkg::DropNone || !is_data) && take_ready_i;
   assign ends  = (state_q == Leave && take_ready_i) || (placed_q && !h.last && state_q == Writing && written_i) ||
                  (placed_q && (is_over || state_q == Reply));
-  assign read_ready_o = ends;
+  assign read_ready_o = ends || gone;
 
   logic taken_q;  // The packet is in order.
   always_ff @(posedge clk_i) begin
@@ -332,7 +335,7 @@ module wharf_ub_receiver #(
       unique case (state_q)
         Idle: if (takes) state_q <= !is_request ? Find :
                                     (!is_send ? Check : (has_receive_q || failed_q ? Judge : Want));
-              else if (drops) state_q <= Leave;
+              else if (drops && !gone) state_q <= Leave;
         Check: if (answer_valid_i) begin
           if (failed_q || info != wharf_pkg::InfoNone) state_q <= !h.last ? Leave : (has_receive_q ? Notice : Reply);
           else if (is_write) state_q <= read_length_i != '0 ? Place : (!h.last ? Leave : (is_word ? Want : Reply));
@@ -414,7 +417,7 @@ module wharf_ub_receiver #(
             failed_q      <= 1'b0;
             has_receive_q <= 1'b0;
           end
-        end else begin
+        end else if (answers_q) begin
           got_q <= h.last ? '0 : got;
           if (h.last) outcome_q <= wharf_pkg::CompletionSuccess;
         end
@@ -455,7 +458,10 @@ module wharf_ub_receiver #(
       end
     end
     if (state_q == Want && taken_valid_i) receive_q <= taken_i;
-    if (state_q == Find && found_valid_i) {attempts_q, found_q} <= found_i;
+    if (state_q == Find && found_valid_i) begin
+      {attempts_q, found_q} <= found_i;
+      answers_q             <= found_known_i || found_lost_i;
+    end
     if (line_answer_valid_i) old_q <= old;
     if (looks && is_data) due_tpmsn_o <= h.tpmsn;
   end
