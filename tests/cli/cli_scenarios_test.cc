@@ -40,6 +40,31 @@ TEST(Scenarios, RunTwiceAndThroughBytesGiveTheSameFiles) {
   }
 }
 
+/// The summary of a run of `file` on so many threads; empty where it cannot have several.
+std::string summary_on(const std::string& file, const char* threads) {
+  const Outcome outcome = wharf({"run", file, "--threads", threads, "--json"});
+  if (outcome.exit_code == 3) {
+    EXPECT_NE(outcome.err.find("hosts.threads stands without topology.from"), std::string::npos)
+        << outcome.err;
+    return {};
+  }
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return outcome.out;
+}
+
+TEST(Scenarios, OnSeveralThreadsGiveTheSameBytes) {
+  int several = 0;
+  for (const std::string& file : scenarios()) {
+    SCOPED_TRACE(file);
+    const std::string one = summary_on(file, "1");
+    if (one.empty()) continue;
+    ++several;
+    for (const char* threads : {"2", "3"})
+      EXPECT_TRUE(summary_on(file, threads) == one) << threads << " threads";
+  }
+  EXPECT_GE(several, 20);
+}
+
 TEST(Scenarios, TheCaptureOfALossyRunOpensInWiresharkWithoutMalformedPackets) {
   if (run({"sh", "-c", "command -v tshark"}).exit_code != 0) GTEST_SKIP() << "tshark is not installed";
   const ScratchDirectory scratch;
