@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <thread>
 #include <tuple>
@@ -664,6 +665,32 @@ TEST(Cli, HelpAndVersionAreCommandsToo) {
   EXPECT_EQ(wharf({"version"}).out, wharf({"--version"}).out);
   EXPECT_EQ(wharf({"help", "run", "--manual"}).out.find(".TH \"WHARF\\-RUN\" 1"), 0U);
   expect_refusal({"help", "rnu"}, 2, "did you mean run?");
+}
+
+// The completion script is made from what the parser takes, a hidden option too.
+TEST(Cli, EveryOptionThatTheParserTakesIsInItsHelp) {
+  const std::string script = wharf({"completion", "bash"}).out;
+  const std::regex level("\\n    '([a-z ]+)'(?:' '\\*)?\\) words='([^']*)'");
+  std::size_t levels = 0;
+  for (std::sregex_iterator at(script.begin(), script.end(), level); at != std::sregex_iterator(); ++at) {
+    std::vector<std::string> command;
+    std::istringstream names((*at)[1]);
+    for (std::string name; names >> name;) command.push_back(name);
+    command.emplace_back("--help");
+    const std::string help = wharf(command).out;
+    std::istringstream words((*at)[2]);
+    std::size_t options = 0;
+    for (std::string word; words >> word;) {
+      if (!word.starts_with("--")) continue;
+      ++options;
+      // At the beginning of its entry.
+      EXPECT_TRUE(std::regex_search(help, std::regex("\n  (-[A-Za-z],)?" + word + "[ ,\n]")))
+          << (*at)[1] << " takes " << word;
+    }
+    EXPECT_GE(options, 3U) << (*at)[1];  // --help, --json, --quiet
+    ++levels;
+  }
+  EXPECT_GE(levels, 25U);
 }
 
 // One sentence that blames the option which was given, and names what was meant.
