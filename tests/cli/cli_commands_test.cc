@@ -291,6 +291,27 @@ TEST(Cli, AnInterruptIsExitCode130AndLeavesAPartialResult) {
   EXPECT_EQ(parsed["end"], "interrupted");
 }
 
+// Whatever it does at that time; here it waits for the flows of a fabric, which nobody writes.
+TEST(Cli, AnInterruptEndsACheckAtOnce) {
+  const ScratchDirectory scratch;
+  const std::string flows = scratch / "flows.cm";
+  ASSERT_EQ(::mkfifo(flows.c_str(), 0600), 0);
+  Running running({WHARF_PROGRAM, "check", "scenarios/permutation.toml", "--set", "traffic.cm=" + flows});
+  const int writer = ::open(flows.c_str(), O_WRONLY);  // Returns when it reads.
+  ASSERT_GE(writer, 0);
+  running.signal(SIGINT);
+  // Without an end of its own it would wait for that of the flows.
+  pollfd reader{writer, POLLOUT, 0};
+  for (int i = 0; i < 200 && (reader.revents & POLLERR) == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ::poll(&reader, 1, 0);
+  }
+  ::close(writer);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit_code, 130);
+  EXPECT_EQ(outcome.err, "wharf: interrupted; the cost was not estimated\n");
+}
+
 // A broken invariant ends in abort(); whatever raises the signal, the exit code says that the bug is ours.
 TEST(Cli, ABugOfOursIsExitCodeSix) {
   Running running({WHARF_PROGRAM, "run", kFetch, "--set", "run.operations=1000000000", "--set",
