@@ -43,7 +43,6 @@ void permutation(benchmark::State& state) {
   TimePs end = microseconds(40);
   fabric.run_until(end);
   const std::uint64_t before = fabric.counters().hops;
-  const std::uint64_t events_before = fabric.counters().events;
   for (auto _ : state) {
     end += microseconds(20);
     fabric.run_until(end);
@@ -51,8 +50,6 @@ void permutation(benchmark::State& state) {
   const std::uint64_t hops = fabric.counters().hops - before;
   state.SetItemsProcessed(static_cast<std::int64_t>(hops));
   state.counters["hosts"] = topology.host_count();
-  state.counters["events_per_hop"] =
-      static_cast<double>(fabric.counters().events - events_before) / static_cast<double>(hops);
   state.counters["in_fabric"] = fabric.packets_in_fabric();
   state.counters["history"] = static_cast<double>(fabric.counters().history >> 32U);
 }

@@ -32,6 +32,13 @@ endif()
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program RENAME copyright)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(CODE "
+  set(root \"\${CMAKE_INSTALL_PREFIX}\")
+  cmake_path(ABSOLUTE_PATH root)
+  set(source \"${PROJECT_SOURCE_DIR}\")
+  set(folder \"\$ENV{DESTDIR}\${root}/${CMAKE_INSTALL_DOCDIR}\")
+  include(\"${PROJECT_SOURCE_DIR}/cmake/InstalledLinks.cmake\")
+" COMPONENT program)
 
 # Manual pages and completion are what the program itself prints.
 set(WHARF_INSTALLED_PROGRAM $<TARGET_FILE:wharf>)

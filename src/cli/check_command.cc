@@ -19,10 +19,8 @@ namespace {
 
 /// Runs `sample`; the caller of a simulation has the clock. Processor time: others may use the machine, too.
 Result<sim::SampleRun> timed_run(const sim::Scenario& sample) {
-  sim::RunOptions options;
-  options.interrupt = &interrupt_requested();
   const std::clock_t begin = std::clock();
-  const auto report = sim::run_scenario(sample, options);
+  const auto report = sim::run_scenario(sample, {});
   if (!report) return report.error();
   const auto taken = static_cast<double>(std::clock() - begin) * (1e9 / CLOCKS_PER_SEC);
   return sim::sample_run_of(*report, taken);
@@ -41,6 +39,8 @@ class CheckCommand : public Command {
   }
   void declare(Options& app) override { scenario_.declare(app); }
   Result<ExitCode> run(const Console& console) override {
+    // It writes nothing before its end, and a fabric takes long to lay out, to fill and to count.
+    end_at_interrupt("wharf: interrupted; the cost was not estimated\n");
     WHARF_TRY(scenario_.read());
     const auto many = scenario_.many_hosts();
     if (!many) return many.error();
@@ -52,10 +52,6 @@ class CheckCommand : public Command {
       if (!trace) return trace.error();
     }
     const auto sample = sim::measure_sample(*scenario, timed_run);
-    if (interrupt_requested()) {
-      console.error("interrupted; the cost was not estimated");
-      return ExitCode::kInterrupted;
-    }
     if (!sample) return sample.error();
     const auto estimate = sim::estimate_cost(*scenario, sample->cost);
     if (!estimate) return estimate.error();

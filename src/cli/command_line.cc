@@ -73,6 +73,17 @@ class HelpFormatter : public CLI::Formatter {
     return out;
   }
 
+  /// Of a nested command the options that it understands because the one above has them.
+  std::string make_footer(const CLI::App* app) const override {
+    const CLI::App* const above = app->get_parent();
+    if (above == nullptr || above->get_parent() == nullptr) return CLI::Formatter::make_footer(app);
+    const auto options = above->get_options([above](const CLI::Option* option) {
+      return option->nonpositional() && option != above->get_help_ptr();
+    });
+    const std::string group = make_group("Options of all commands beside it", false, options);
+    return group.substr(group.find_first_not_of('\n'));
+  }
+
   std::string make_subcommand(const CLI::App* app) const override {
     return entry(app->get_name(), app->get_description());
   }

@@ -59,11 +59,16 @@ std::vector<std::string> long_names(const OptionText& option) {
   return names;
 }
 
-Level level_of(const Options& command, const std::string& path) {
+/// `above`: the command that `command` is nested in, whose options it understands.
+Level level_of(const Options& command, const std::string& path, const Options* above = nullptr) {
   Level level{path, "", "", command.texts()};
   std::vector<std::string> words;
   for (const Options& nested : command.commands()) words.push_back(nested.name());
   for (const std::string& name : command.option_names()) words.push_back(name);
+  if (above != nullptr) {
+    for (const std::string& name : above->option_names())
+      if (std::ranges::find(words, name) == words.end()) words.push_back(name);
+  }
   level.words = fmt::format("{}", fmt::join(words, " "));
   for (const OptionText& option : level.options) {
     if (option.is_argument && level.arguments.empty()) level.arguments = values_of(option.takes);
@@ -76,7 +81,7 @@ std::vector<Level> levels_of(const Options& root) {
   for (const Options& command : root.commands()) {
     levels.push_back(level_of(command, command.name()));
     for (const Options& nested : command.commands())
-      levels.push_back(level_of(nested, command.name() + " " + nested.name()));
+      levels.push_back(level_of(nested, command.name() + " " + nested.name(), &command));
   }
   return levels;
 }

@@ -3,14 +3,20 @@
 
 #include <unistd.h>
 #include <csignal>
+#include <cstring>
 
 namespace wharf::cli {
 namespace {
 
 std::atomic<bool> requested{false};
 std::atomic<bool> leaves{false};
+std::atomic<const char*> last_sentence{nullptr};
 
 void on_signal(int) {
+  if (const char* const sentence = last_sentence) {
+    static_cast<void>(!::write(STDERR_FILENO, sentence, std::strlen(sentence)));
+    ::_exit(130);
+  }
   if (requested.exchange(true)) ::_exit(130);
 }
 
@@ -21,6 +27,12 @@ void install_interrupt_handler() {
   action.sa_handler = on_signal;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+}
+
+void end_at_interrupt(const char* sentence) {
+  last_sentence = sentence;
+  // One that came before.
+  if (requested) on_signal(SIGINT);
 }
 
 void leave_at_end() { leaves = true; }

@@ -13,6 +13,10 @@ void install_interrupt_handler();
 /// True once an interrupt has arrived.
 const std::atomic<bool>& interrupt_requested();
 
+/// For a command that leaves nothing behind while it works: the first interrupt ends it at once, with a
+/// sentence that lasts as long as the program.
+void end_at_interrupt(const char* sentence);
+
 /// For a command that leaves a thread behind: the program ends at once when its output has been written,
 /// without the end of anything that the thread may use.
 void leave_at_end();

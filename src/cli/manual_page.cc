@@ -31,7 +31,10 @@ constexpr std::string_view kData =
     ".TP\n.I $XDG_DATA_HOME/wharf\nBy default ~/.local/share/wharf: what a user adds or replaces.\n"
     ".TP\n.I ../share/wharf\nBeside the folder of the program, or else the source tree that it lies in.\n"
     ".TP\n.I wharf\nIn each folder of XDG_DATA_DIRS, by default /usr/local/share and /usr/share.\n"
-    ".PP\nA path that exists is always taken as it is.\n";
+    ".PP\nA path that exists is always taken as it is.\n"
+    ".PP\nThe pages about protocols, scenarios and files lie in\n.I ../share/doc/wharf\nbeside the folder of "
+    "the "
+    "program, README.md and docs first.\n";
 
 /// `text` as roff prints it.
 std::string roff(std::string_view text) {

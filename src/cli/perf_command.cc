@@ -18,6 +18,7 @@
 #include "cli/html_page.h"
 #include "cli/interrupt.h"
 #include "cli/live_options.h"
+#include "cli/perf_verdict.h"
 #include "cli/perftest_mode.h"
 #include "cli/progress.h"
 #include "live/udp/live_protocol.h"
@@ -388,8 +389,8 @@ class PerfCommand : public Command {
         fmt::format("{} over {}", rows.front().measurement.program, live::name(config.protocol)));
     std::vector<std::string> wrong;
     for (const Row& row : rows) {
-      if (!row.measurement.loop.verdict.holds())
-        wrong.push_back(workload::describe(row.measurement.loop.verdict));
+      for (std::string& failure : failures_of(row.measurement, interrupted))
+        wrong.push_back(std::move(failure));
     }
     if (interrupted) page.verdict(false, "PARTIAL", "The measurement was interrupted.");
     if (!interrupted || !wrong.empty())
@@ -434,15 +435,10 @@ class PerfCommand : public Command {
   static ExitCode exit_code(const Console& console, const std::vector<Row>& rows, bool interrupted) {
     bool holds = true;
     for (const Row& row : rows) {
-      if (row.measurement.loop.operations == 0 && !interrupted) {
+      for (const std::string& failure : failures_of(row.measurement, interrupted)) {
         holds = false;
-        console.error(
-            fmt::format("{}: no operation was measured, expected at least 1", row.measurement.program));
+        console.error(fmt::format("{}: {}", row.measurement.program, failure));
       }
-      if (row.measurement.loop.verdict.holds()) continue;
-      holds = false;
-      console.error(
-          fmt::format("{}: {}", row.measurement.program, workload::describe(row.measurement.loop.verdict)));
     }
     if (!holds) return ExitCode::kJudgedFailed;
     return interrupted ? ExitCode::kInterrupted : ExitCode::kDone;

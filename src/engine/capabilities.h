@@ -61,7 +61,7 @@ struct Capabilities {
   constexpr bool supports(verbs::Verb verb) const { return widths[static_cast<std::size_t>(verb)] != 0; }
   constexpr bool supports(verbs::Verb verb, std::uint32_t width) const {
     for (std::uint32_t n = 0; n < 8; ++n) {
-      if (width == 1U << n) return (widths[static_cast<std::size_t>(verb)] >> n & 1U) != 0;
+      if (width == 1U << n) return (std::uint32_t{widths[static_cast<std::size_t>(verb)]} >> n & 1U) != 0;
     }
     return false;
   }

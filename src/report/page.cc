@@ -84,6 +84,31 @@ std::string html_text(std::string_view text) {
   return result;
 }
 
+std::string with_ids_of(std::string_view svg, std::string_view prefix) {
+  std::string out;
+  out.reserve(svg.size() + svg.size() / 16);
+  bool in_tag = false;
+  while (!svg.empty()) {
+    std::size_t taken = 1;
+    bool names = false;
+    if (svg.front() == '<') in_tag = true;
+    if (svg.front() == '>') in_tag = false;
+    if (in_tag) {
+      for (const std::string_view before :
+           {" id=\"", " id='", "href=\"#", "href='#", "url(#", "url('#", "url(\"#"}) {
+        if (!svg.starts_with(before)) continue;
+        taken = before.size();
+        names = true;
+        break;
+      }
+    }
+    out += svg.substr(0, taken);
+    if (names) out += prefix;
+    svg.remove_prefix(taken);
+  }
+  return out;
+}
+
 Page::Page(std::string_view title) : title_(title) { body_ = fmt::format("<h1>{}</h1>\n", html_text(title)); }
 
 void Page::section(std::string_view title, std::string_view anchor, std::string_view code) {
@@ -191,7 +216,8 @@ void Page::plot(const Plot& plot, std::string_view drawing) {
         "it.</p>\n",
         html_text(plot.title));
   } else {
-    body_ += fmt::format("<div class=\"drawing\">{}</div>\n", drawing);
+    body_ += fmt::format("<div class=\"drawing\">{}</div>\n",
+                         with_ids_of(drawing, fmt::format("plot{}-", ++plots_)));
   }
   body_ += fmt::format("<script type=\"application/json\">{}</script>\n</figure>\n", data_of(plot));
 }

@@ -65,7 +65,7 @@ class Page {
   /// Bars along a line from 0 to `whole`.
   void bars(const std::vector<BarRow>& rows, double whole, std::string_view unit);
   /// `drawing` is the SVG element that draw_svg() gave; where it is empty the page draws the plot by itself
-  /// and says so.
+  /// and says so. Its ids become the page's own: gnuplot gives all drawings the same ones.
   void plot(const Plot& plot, std::string_view drawing);
 
   /// The whole page. `made_by` says what program made it.
@@ -74,6 +74,10 @@ class Page {
  private:
   std::string title_;
   std::string body_;
+  std::size_t plots_ = 0;  ///< Drawn so far.
 };
+
+/// An SVG element whose ids, and the references to them, begin with `prefix`.
+std::string with_ids_of(std::string_view svg, std::string_view prefix);
 
 }  // namespace wharf::report

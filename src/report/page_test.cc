@@ -6,6 +6,8 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <string>
 
 namespace wharf::report {
@@ -104,12 +106,31 @@ TEST(Page, APlotIsItsDrawingAndItsNumbers) {
   Page page("plots");
   page.plot(lines("queue"), "<svg id=\"drawn\"></svg>");
   const std::string html = page.html("");
-  EXPECT_THAT(html, HasSubstr("<svg id=\"drawn\"></svg>"));
+  EXPECT_THAT(html, HasSubstr("<svg id=\"plot1-drawn\"></svg>"));
   EXPECT_THAT(html, Not(HasSubstr("gnuplot is missing")));
   EXPECT_EQ(data_in(html)["kind"], "lines");
   EXPECT_EQ(data_in(html)["series"][0]["points"], (nlohmann::json{{1.0, 2.5}, {2.0, nullptr}}));
   page.plot(Plot{}, "");  // Of nothing: not there.
   EXPECT_EQ(page.html(""), html);
+}
+
+// Of every drawing of gnuplot the ids are the same.
+TEST(Page, IdsOfItsDrawingsAreUnique) {
+  const std::string drawing =
+      "<svg><g id=\"gnuplot_canvas\"><circle id='gpDot'/><clipPath id='c'/><text>see #c</text>"
+      "<use xlink:href='#gpDot'/><path clip-path=\"url(#c)\"/></g></svg>";
+  Page page("plots");
+  page.section("Results", "gnuplot_canvas");
+  page.plot(lines("one"), drawing);
+  page.plot(lines("two"), drawing);
+  const std::string html = page.html("");
+  std::set<std::string> ids;
+  const std::regex id(" id=[\"']([^\"']*)[\"'][ />]");
+  for (std::sregex_iterator at(html.begin(), html.end(), id); at != std::sregex_iterator(); ++at)
+    EXPECT_TRUE(ids.insert((*at)[1]).second) << (*at)[1];
+  EXPECT_EQ(ids.size(), 7U);
+  EXPECT_THAT(html, HasSubstr("<use xlink:href='#plot2-gpDot'/><path clip-path=\"url(#plot2-c)\"/>"));
+  EXPECT_EQ(with_ids_of("<text>an id='x' and url(#x)</text>", "own-"), "<text>an id='x' and url(#x)</text>");
 }
 
 TEST(Page, SaysWhenGnuplotIsMissing) {

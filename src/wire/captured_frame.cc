@@ -280,10 +280,11 @@ std::byte* encode_network(const CapturedPacket& captured, std::uint32_t transpor
 
 }  // namespace
 
-DropReason decode_captured(std::span<const std::byte> frame, LinkType link, CapturedPacket& captured) {
+DropReason decode_captured(std::span<const std::byte> frame, LinkType link, CapturedPacket& captured,
+                           std::span<const ProtocolPort> more) {
   captured = CapturedPacket{};
   captured.link = link;
-  DropReason reason = locate(frame, link, captured.layout, {}, PortRule::kEither);
+  DropReason reason = locate(frame, link, captured.layout, {}, PortRule::kEither, more);
   if (link == LinkType::kEthernet && frame.size() >= kEthernetBytes) decode_ethernet_headers(frame, captured);
   if (reason == DropReason::kNone && captured.layout.protocol != Protocol::kUb &&
       captured.layout.operator_tag)

@@ -62,8 +62,9 @@ struct CapturedPacket {
 /// a reason. UB frames have no ICRC trailer. Whether a UET packet ends with a CRC is found out: it matches in
 /// either byte order, or the lengths of the headers only fit with one (then it is wrong). Payload and
 /// trailing bytes point into `frame`. When a reason is returned, `captured.layout` holds what was found
-/// before.
-DropReason decode_captured(std::span<const std::byte> frame, LinkType link, CapturedPacket& captured);
+/// before. `more`: see locate().
+DropReason decode_captured(std::span<const std::byte> frame, LinkType link, CapturedPacket& captured,
+                           std::span<const ProtocolPort> more = {});
 
 /// Writes the frame again: lengths, pad and checksums are computed anew, everything else is taken from
 /// `captured`.

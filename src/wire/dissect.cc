@@ -52,7 +52,12 @@ std::string foreign_text(std::span<const std::byte> frame, LinkType link, const 
   if (layout.has_ip) {
     const std::byte* const ip = frame.data() + layout.ip_at;
     const bool v4 = layout.ip_version == IpVersion::kV4;
-    return fmt::format("{} {}", v4 ? "IPv4" : "IPv6", protocol_text(load_u8(ip + (v4 ? 9 : 6))));
+    const std::uint8_t protocol = load_u8(ip + (v4 ? 9 : 6));
+    std::string text = fmt::format("{} {}", v4 ? "IPv4" : "IPv6", protocol_text(protocol));
+    // Where UDP was reached, its header is there.
+    if (protocol == kIpProtocolUdp)
+      text += fmt::format(" to port {}", load_be16(ip + (v4 ? kIpv4Bytes : kIpv6Bytes) + 2));
+    return text;
   }
   const std::size_t type_at =
       12 + std::size_t{kVlanTagBytes} * layout.vlan_tags + (layout.operator_tag ? kOpTagBytes : 0);
@@ -171,11 +176,11 @@ void dissect_end(std::span<const std::byte> frame, const CapturedPacket& capture
 
 }  // namespace
 
-Dissection dissect(std::span<const std::byte> frame, LinkType link) {
+Dissection dissect(std::span<const std::byte> frame, LinkType link, std::span<const ProtocolPort> more) {
   if (link == LinkType::kPcieTlp) return dissect_tlp(frame);
   Dissection dissection;
   CapturedPacket captured;
-  dissection.reason = decode_captured(frame, link, captured);
+  dissection.reason = decode_captured(frame, link, captured, more);
   DissectTree tree(dissection.lines);
   const FrameLayout& layout = captured.layout;
   const bool located = layout.transport_at != 0;
@@ -191,7 +196,8 @@ Dissection dissect(std::span<const std::byte> frame, LinkType link) {
   }
   const auto size = static_cast<std::uint32_t>(frame.size());
   if (dissection.reason == DropReason::kForeign) {
-    dissection.summary = "foreign: " + foreign_text(frame, link, layout);
+    dissection.foreign = foreign_text(frame, link, layout);
+    dissection.summary = "foreign: " + dissection.foreign;
     return dissection;
   }
   if (dissection.reason != DropReason::kNone) {

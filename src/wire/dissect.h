@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wire/drop_reason.h"
+#include "wire/frame_layout.h"
 #include "wire/link_type.h"
 #include "wire/tlp_drop_reason.h"
 
@@ -34,6 +35,7 @@ struct Dissection {
   DropReason reason = DropReason::kNone;            ///< kForeign: another protocol, which is no error.
   TlpDropReason tlp_reason = TlpDropReason::kNone;  ///< With kBadTlp: which rule of PCIe is broken.
   std::string summary;                              ///< One line: protocol, opcode, the numbers that matter.
+  std::string foreign;                              ///< With kForeign: what it is, as far as headers tell.
   /// Network addresses; Ethernet addresses of foreign frames; bus, device and function of a TLP.
   std::string source;
   std::string destination;
@@ -43,7 +45,8 @@ struct Dissection {
 };
 
 /// Reads one frame. Never fails: what cannot be decoded is said in `reason`, `summary` and a last line.
-Dissection dissect(std::span<const std::byte> frame, LinkType link);
+/// `more`: UDP ports beside those of the specifications.
+Dissection dissect(std::span<const std::byte> frame, LinkType link, std::span<const ProtocolPort> more = {});
 
 /// Why it was refused, or "not dropped", as one phrase.
 std::string_view dissection_status(const Dissection& dissection);

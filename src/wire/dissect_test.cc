@@ -2,6 +2,7 @@
 // Dissection of frames that are not whole packets, and of packets of every protocol in every form.
 #include "wire/dissect.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -42,6 +43,32 @@ RC_GTEST_PROP(Dissect, HeadersTileEveryFrame, ()) {
     at = header_end = line.offset + line.length;
   }
   RC_ASSERT(at == frame.size());
+}
+
+/// A live host listens where it is told to: its packets are read when its port is named, in both directions.
+RC_GTEST_PROP(Dissect, ReadsAPortThatIsNamed, (bool answer)) {
+  Packet packet = (*rc::gen::element(arbitrary_roce_packet, arbitrary_ub_packet, arbitrary_uet_packet))();
+  // The checksums of RoCE and Ultra Ethernet cover the ports, which are not those of the sender any more.
+  if (packet.protocol == Protocol::kUet) packet.uet.protection = UetProtection::kNone;
+  std::vector<std::byte> frame(encoded_bytes(packet));
+  encode(packet, frame);
+  FrameLayout layout;
+  RC_ASSERT(locate(frame, link_type(packet), layout) == DropReason::kNone);
+  RC_PRE(layout.has_ip && layout.encapsulation == UbEncapsulation::kUdp);
+  RC_PRE(layout.uet_encapsulation == UetEncapsulation::kUdp);
+  constexpr std::uint16_t kOwn = 9000;
+  constexpr std::uint16_t kOther = 40'000;
+  store_be16(frame.data() + layout.udp_at, answer ? kOwn : kOther);
+  store_be16(frame.data() + layout.udp_at + 2, answer ? kOther : kOwn);
+  const Dissection unknown = dissect(frame, link_type(packet));
+  RC_ASSERT(unknown.reason == DropReason::kForeign);
+  RC_ASSERT(unknown.foreign == fmt::format("{} UDP to port {}",
+                                           layout.ip_version == IpVersion::kV4 ? "IPv4" : "IPv6",
+                                           answer ? kOther : kOwn));
+  const ProtocolPort named{kOwn, packet.protocol};
+  const Dissection known = dissect(frame, link_type(packet), {&named, 1});
+  RC_ASSERT(known.reason == DropReason::kNone);
+  RC_ASSERT(known.reencodes || packet.protocol == Protocol::kRoce);
 }
 
 /// Prefixes, header, data and digest of any TLP follow one another and cover it.

@@ -32,6 +32,17 @@ bool known_port(std::uint16_t port, const UetOptions& uet, FrameLayout& layout) 
   return ethernet && (port == kRocePort || port == uet.udp_port);
 }
 
+/// The same for the ports that locate() was told of.
+bool named_port(const std::byte* udp, FrameLayout& layout) {
+  if (layout.encapsulation != UbEncapsulation::kUdp) return false;
+  for (const ProtocolPort& named : layout.more) {
+    if (named.port != load_be16(udp + 2) && named.port != load_be16(udp)) continue;
+    layout.protocol = named.protocol;
+    return true;
+  }
+  return false;
+}
+
 /// What stands at layout.udp_at, whose first eight bytes are in the frame: UDP with a known port, or the
 /// entropy header of native UET. `service` is the TOS or traffic class byte.
 bool known_protocol(const std::byte* udp, std::uint8_t protocol, std::uint8_t service, const UetOptions& uet,
@@ -40,7 +51,9 @@ bool known_protocol(const std::byte* udp, std::uint8_t protocol, std::uint8_t se
     layout.protocol = Protocol::kUet;
     layout.uet_encapsulation = UetEncapsulation::kNativeIp;
   } else if (!known_port(load_be16(udp + 2), uet, layout)) {
-    if (layout.ports == PortRule::kDestination || !known_port(load_be16(udp), uet, layout)) return false;
+    if (layout.ports == PortRule::kDestination ||
+        (!known_port(load_be16(udp), uet, layout) && !named_port(udp, layout)))
+      return false;
   }
   if (layout.protocol == Protocol::kUet)
     layout.trim = uet_trim_state_of(static_cast<std::uint8_t>(service >> 2U), uet.dscp);
@@ -199,12 +212,16 @@ DropReason locate_link(std::span<const std::byte> frame, const UetOptions& uet, 
 }  // namespace
 
 DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout, const UetOptions& uet,
-                  PortRule ports) {
+                  PortRule ports, std::span<const ProtocolPort> more) {
   layout = FrameLayout{};
   layout.ports = ports;
-  if (link == LinkType::kEthernet) return locate_ethernet(frame, uet, layout);
+  layout.more = more;
   // Capture files have link types that nobody here reads, and TLPs are no packets of a network.
-  return link == LinkType::kUbLink ? locate_link(frame, uet, layout) : DropReason::kForeign;
+  const DropReason reason = link == LinkType::kEthernet ? locate_ethernet(frame, uet, layout)
+                            : link == LinkType::kUbLink ? locate_link(frame, uet, layout)
+                                                        : DropReason::kForeign;
+  layout.more = {};
+  return reason;
 }
 
 }  // namespace wharf::wire

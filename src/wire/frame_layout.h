@@ -21,6 +21,12 @@ enum class PortRule : std::uint8_t {
   kEither,
 };
 
+/// A UDP port of which somebody says what it carries: live hosts listen where they are told to.
+struct ProtocolPort {
+  std::uint16_t port = 0;
+  Protocol protocol = Protocol::kUb;
+};
+
 /// Byte offsets into one frame. Only the headers that the encapsulation has are set.
 struct FrameLayout {
   Protocol protocol = Protocol::kUb;
@@ -30,6 +36,7 @@ struct FrameLayout {
   TrimState trim = TrimState::kWhole;  ///< UET: as the DSCP says.
   IpVersion ip_version = IpVersion::kV4;
   PortRule ports = PortRule::kDestination;  ///< As locate() was told.
+  std::span<const ProtocolPort> more;       ///< The same; empty once it has returned.
   std::uint8_t vlan_tags = 0;               ///< 802.1Q tags after the Ethernet addresses, at most 2.
   bool has_ip = false;
   bool operator_tag = false;  ///< An OPtag stands after the VLAN tags.
@@ -44,8 +51,10 @@ struct FrameLayout {
 
 /// Walks `frame` up to its transport header. Checks lengths, the IP checksum, and that lengths of link, IP
 /// and UDP agree. The UDP checksum is not checked: all protocols send 0, and ICRC, CRC or FCS cover the data.
+/// With PortRule::kEither the ports of `more` are known, too.
 /// Lengths of a trimmed UET packet may be those that it had before: its transport ends with the frame.
 DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout,
-                  const UetOptions& uet = {}, PortRule ports = PortRule::kDestination);
+                  const UetOptions& uet = {}, PortRule ports = PortRule::kDestination,
+                  std::span<const ProtocolPort> more = {});
 
 }  // namespace wharf::wire

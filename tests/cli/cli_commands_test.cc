@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <thread>
 #include <tuple>
@@ -288,6 +289,27 @@ TEST(Cli, AnInterruptIsExitCode130AndLeavesAPartialResult) {
   const auto parsed = nlohmann::json::parse(manifest, nullptr, false);
   EXPECT_EQ(parsed["partial"], true);
   EXPECT_EQ(parsed["end"], "interrupted");
+}
+
+// Whatever it does at that time; here it waits for the flows of a fabric, which nobody writes.
+TEST(Cli, AnInterruptEndsACheckAtOnce) {
+  const ScratchDirectory scratch;
+  const std::string flows = scratch / "flows.cm";
+  ASSERT_EQ(::mkfifo(flows.c_str(), 0600), 0);
+  Running running({WHARF_PROGRAM, "check", "scenarios/permutation.toml", "--set", "traffic.cm=" + flows});
+  const int writer = ::open(flows.c_str(), O_WRONLY);  // Returns when it reads.
+  ASSERT_GE(writer, 0);
+  running.signal(SIGINT);
+  // Without an end of its own it would wait for that of the flows.
+  pollfd reader{writer, POLLOUT, 0};
+  for (int i = 0; i < 200 && (reader.revents & POLLERR) == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ::poll(&reader, 1, 0);
+  }
+  ::close(writer);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit_code, 130);
+  EXPECT_EQ(outcome.err, "wharf: interrupted; the cost was not estimated\n");
 }
 
 // A broken invariant ends in abort(); whatever raises the signal, the exit code says that the bug is ours.
@@ -664,6 +686,32 @@ TEST(Cli, HelpAndVersionAreCommandsToo) {
   EXPECT_EQ(wharf({"version"}).out, wharf({"--version"}).out);
   EXPECT_EQ(wharf({"help", "run", "--manual"}).out.find(".TH \"WHARF\\-RUN\" 1"), 0U);
   expect_refusal({"help", "rnu"}, 2, "did you mean run?");
+}
+
+// The completion script is made from what the parser takes, a hidden option too.
+TEST(Cli, EveryOptionThatTheParserTakesIsInItsHelp) {
+  const std::string script = wharf({"completion", "bash"}).out;
+  const std::regex level("\\n    '([a-z ]+)'(?:' '\\*)?\\) words='([^']*)'");
+  std::size_t levels = 0;
+  for (std::sregex_iterator at(script.begin(), script.end(), level); at != std::sregex_iterator(); ++at) {
+    std::vector<std::string> command;
+    std::istringstream names((*at)[1]);
+    for (std::string name; names >> name;) command.push_back(name);
+    command.emplace_back("--help");
+    const std::string help = wharf(command).out;
+    std::istringstream words((*at)[2]);
+    std::size_t options = 0;
+    for (std::string word; words >> word;) {
+      if (!word.starts_with("--")) continue;
+      ++options;
+      // At the beginning of its entry.
+      EXPECT_TRUE(std::regex_search(help, std::regex("\n  (-[A-Za-z],)?" + word + "[ ,\n]")))
+          << (*at)[1] << " takes " << word;
+    }
+    EXPECT_GE(options, 3U) << (*at)[1];  // --help, --json, --quiet
+    ++levels;
+  }
+  EXPECT_GE(levels, 25U);
 }
 
 // One sentence that blames the option which was given, and names what was meant.

@@ -40,6 +40,31 @@ TEST(Scenarios, RunTwiceAndThroughBytesGiveTheSameFiles) {
   }
 }
 
+/// The summary of a run of `file` on so many threads; empty where it cannot have several.
+std::string summary_on(const std::string& file, const char* threads) {
+  const Outcome outcome = wharf({"run", file, "--threads", threads, "--json"});
+  if (outcome.exit_code == 3) {
+    EXPECT_NE(outcome.err.find("hosts.threads stands without topology.from"), std::string::npos)
+        << outcome.err;
+    return {};
+  }
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return outcome.out;
+}
+
+TEST(Scenarios, OnSeveralThreadsGiveTheSameBytes) {
+  int several = 0;
+  for (const std::string& file : scenarios()) {
+    SCOPED_TRACE(file);
+    const std::string one = summary_on(file, "1");
+    if (one.empty()) continue;
+    ++several;
+    for (const char* threads : {"2", "3"})
+      EXPECT_TRUE(summary_on(file, threads) == one) << threads << " threads";
+  }
+  EXPECT_GE(several, 20);
+}
+
 TEST(Scenarios, TheCaptureOfALossyRunOpensInWiresharkWithoutMalformedPackets) {
   if (run({"sh", "-c", "command -v tshark"}).exit_code != 0) GTEST_SKIP() << "tshark is not installed";
   const ScratchDirectory scratch;
@@ -66,6 +91,36 @@ TEST(Scenarios, TheCaptureOfALossyRunOpensInWiresharkWithoutMalformedPackets) {
   EXPECT_EQ(ours["icrc_bad"], 0);
   EXPECT_EQ(ours["not_reencoded"], 0);
   EXPECT_GT(ours["decoded"], 100);
+}
+
+// Each protocol as each kind of run frames it.
+TEST(Scenarios, EveryCaptureOfARunIsDissected) {
+  const ScratchDirectory scratch;
+  const auto expect_read = [](const std::string& file) {
+    const auto read = wharf({"dissect", file, "--json"}).json();
+    EXPECT_GT(read["decoded"], 10) << file;
+    for (const char* none : {"foreign", "malformed", "icrc_bad", "not_reencoded"})
+      EXPECT_EQ(read[none], 0) << file;
+  };
+  const std::vector<std::vector<std::string>> pairs{
+      {"model.stack=ub_urma"}, {"model.stack=ub_urma", "model.ub.encapsulation=ip_on_link"},
+      {"model.stack=ub_ldst"}, {"model.stack=ub_urma", "model.ub.encapsulation=cna24"},
+      {"model.stack=roce_bf"}, {"model.stack=uet"}};
+  for (const std::vector<std::string>& keys : pairs) {
+    const std::string out = scratch / keys.back();
+    std::vector<std::string> command{"run",       "fetch-64-bytes", "--set", "run.operations=20",
+                                     "--capture", "--out",          out};
+    for (const std::string& key : keys) command.insert(command.end(), {"--set", key});
+    ASSERT_EQ(wharf(command).exit_code, 0) << keys.back();
+    expect_read(out + "/capture.pcapng");
+  }
+  for (const char* protocol : {"ub", "roce", "uet"}) {
+    const std::string file = scratch / (std::string(protocol) + ".pcapng");
+    const Outcome outcome = wharf({"run", "permutation", "--set", std::string("fabric.protocol=") + protocol,
+                                   "--set", "traffic.size=64KiB", "--capture", "host0-leaf0=" + file});
+    ASSERT_LE(outcome.exit_code, 1) << outcome.err;  // What the scenario expects is expected of its own keys.
+    expect_read(file);
+  }
 }
 
 TEST(Scenarios, TheTimelineHasASliceForEachOperationThatLastsAsLongAsTheOperation) {

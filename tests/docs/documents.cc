@@ -228,4 +228,38 @@ std::vector<Finding> check_indexes(const std::vector<SourceFile>& files) {
   return findings;
 }
 
+std::vector<Finding> check_abbreviations(const std::vector<SourceFile>& files) {
+  // What any reader knows, venues of papers, and parts of names.
+  static const std::set<std::string> kKnown{
+      "CPU", "CSV", "GB",  "GPU",  "HPDC", "HTML", "ICPP", "ID",  "IEEE", "IP",  "ISCA", "JSON", "KB",
+      "MB",  "PDF", "RFC", "RISC", "SVG",  "TCP",  "TOML", "UDP", "URL",  "ISO", "OK",   "READ"};
+  static const std::regex kWord("[A-Za-z0-9_]+");
+  static const std::regex kAbbreviation("[A-Z][A-Z0-9]+");
+  static const std::regex kPage(
+      "docs/(fabric|goal|litmus)[a-z-]*\\.md|docs/decisions/(008[5-9]|009|0[1-9]|[1-9]).*");
+  static const std::regex kElsewhere("\\]\\([^)]*\\)|<[^>]*>|\\[[^\\]]*\\]");  // Links, markup, sources.
+  std::set<std::string> explained;
+  for (const SourceFile& file : files) {
+    if (file.path != "docs/glossary.md") continue;
+    for (const std::string& line : file.lines)
+      for (std::sregex_iterator it(line.begin(), line.end(), kWord), end; it != end; ++it)
+        explained.insert(it->str());
+  }
+  std::vector<Finding> findings;
+  for (const SourceFile& file : files) {
+    if (!std::regex_match(file.path, kPage)) continue;
+    const std::vector<std::string> lines = prose(file);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::string line = std::regex_replace(lines[i], kElsewhere, " ");
+      for (std::sregex_iterator it(line.begin(), line.end(), kWord), end; it != end; ++it) {
+        const std::string word = it->str();
+        if (!std::regex_match(word, kAbbreviation) || kKnown.contains(word) || explained.contains(word))
+          continue;
+        findings.push_back({file.path, i + 1, "\"" + word + "\" is not in docs/glossary.md"});
+      }
+    }
+  }
+  return findings;
+}
+
 }  // namespace wharf::docs

@@ -23,6 +23,10 @@ std::vector<Finding> check_links(const std::vector<SourceFile>& files);
 /// reverse.
 std::vector<Finding> check_guides(const std::vector<SourceFile>& files);
 
+/// Words of capital letters in the prose of the pages about fabrics, schedules and litmus programs and of the
+/// decisions from 0085 on stand in docs/glossary.md, or everybody knows them.
+std::vector<Finding> check_abbreviations(const std::vector<SourceFile>& files);
+
 /// docs/guides/README.md and docs/decisions/README.md link every other page of their folder.
 std::vector<Finding> check_indexes(const std::vector<SourceFile>& files);
 

@@ -28,6 +28,20 @@ TEST(Documents, IndexesOfThisTreeAreComplete) {
   EXPECT_EQ(house::to_text(check_indexes(house::read_tree("."))), "");
 }
 
+TEST(Documents, AbbreviationsOfThisTreeAreExplained) {
+  EXPECT_EQ(house::to_text(check_abbreviations(house::read_tree("."))), "");
+}
+
+TEST(Documents, AnAbbreviationThatNothingExplainsIsFound) {
+  const std::vector<SourceFile> files = {
+      {"docs/glossary.md", {"- **LLR**: link-level retry."}},
+      {"docs/fabric.md", {"LLR and CBFC of an IEEE [UE 1.0], [RTT](a.md)", "`PFC`, SHOUTED_NAME"}},
+      {"docs/decisions/0084-x.md", {"QEMU"}},
+      {"docs/decisions/0085-x.md", {"QEMU"}}};
+  EXPECT_THAT(check_abbreviations(files), ElementsAre(found("docs/fabric.md", 1, "\"CBFC\""),
+                                                      found("docs/decisions/0085-x.md", 1, "\"QEMU\"")));
+}
+
 TEST(Documents, ADeadLinkIsFound) {
   const std::vector<SourceFile> files = {
       {"docs/a.md",

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <vector>
 
@@ -95,6 +96,23 @@ TEST_F(Install, EveryCommandHasAManualPage) {
   }
   EXPECT_GE(pages, 19);
   EXPECT_THAT(text_of(tree() / "share/man/man1/wharf.1"), HasSubstr("XDG_DATA_HOME"));
+}
+
+TEST_F(Install, LinksOfThePagesLeadSomewhere) {
+  const fs::path pages = tree() / "share/doc/wharf";
+  std::vector<fs::path> files{pages / "README.md", pages / "CHANGELOG.md"};
+  for (const auto& entry : fs::recursive_directory_iterator(pages / "docs"))
+    if (entry.path().extension() == ".md") files.push_back(entry.path());
+  EXPECT_GT(files.size(), 50U);
+  const std::regex link("\\]\\(([^)#: ]+)(#[^)]*)?\\)");
+  int links = 0;
+  for (const fs::path& file : files) {
+    const std::string text = text_of(file);
+    for (std::sregex_iterator at(text.begin(), text.end(), link); at != std::sregex_iterator(); ++at, ++links)
+      EXPECT_TRUE(fs::exists(file.parent_path() / (*at)[1].str())) << file << " links " << (*at)[1];
+  }
+  EXPECT_GT(links, 200);
+  EXPECT_THAT(text_of(tree() / "share/man/man1/wharf.1"), HasSubstr("share/doc/wharf"));
 }
 
 /// Debian's Wireshark looks into its folder under /usr and into a user's, which leads to the installed one

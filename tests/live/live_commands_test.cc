@@ -115,6 +115,31 @@ TEST_P(LiveCommands, MeasureEveryVerbOfTheFirstSliceUnderLoss) {
   EXPECT_EQ(server.process.wait().exit_code, 130);
 }
 
+// At a port that the system chose, which no specification names.
+TEST_P(LiveCommands, WriteCapturesThatDissectReads) {
+  const cli_test::ScratchDirectory scratch;
+  Server server(GetParam(), {"--capture", scratch / "server.pcapng"});
+  const Outcome outcome =
+      cli_test::run(perf(server, GetParam(), {"--iterations", "20", "--capture", scratch / "client.pcapng"}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  server.process.signal(SIGINT);
+  EXPECT_EQ(server.process.wait().exit_code, 130);
+  const std::string port = server.address.substr(server.address.rfind(':') + 1);
+  for (const char* side : {"server.pcapng", "client.pcapng"}) {
+    SCOPED_TRACE(side);
+    const std::string file = scratch / side;
+    const Outcome known =
+        cli_test::run({WHARF_PROGRAM, "dissect", file, "--json", "--port", GetParam() + "=" + port});
+    ASSERT_EQ(known.exit_code, 0) << known.err;
+    EXPECT_GT(known.json().at("decoded"), 40);
+    for (const char* none : {"foreign", "malformed", "icrc_bad", "not_reencoded"})
+      EXPECT_EQ(known.json().at(none), 0);
+    const Outcome unknown = cli_test::run({WHARF_PROGRAM, "dissect", file});
+    EXPECT_THAT(unknown.out,
+                testing::ContainsRegex("\nother protocols: [0-9]+ of IPv4 UDP to port " + port + "\n"));
+  }
+}
+
 TEST_P(LiveCommands, MeasureInSharedMemoryAsOverUdp) {
   Server server(GetParam(), {"--seed", "1"}, shared_place());
   EXPECT_EQ(server.address, shared_place());

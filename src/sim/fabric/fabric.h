@@ -136,7 +136,7 @@ class Fabric {
     PartitionCounters sum;
     for (const auto& partition : partitions_) {
       sum.hops += partition->counters().hops;
-      sum.events += partition->counters().events;
+      sum.changes += partition->counters().changes;
       sum.history += partition->counters().history;
     }
     return sum;

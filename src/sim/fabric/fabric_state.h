@@ -135,8 +135,11 @@ struct CapturedPacket {
 
 struct PartitionCounters {
   std::uint64_t hops = 0;     ///< Packets handled at the far end of a link.
-  std::uint64_t events = 0;   ///< Events executed.
+  std::uint64_t changes = 0;  ///< Links and tables that changed.
   std::uint64_t history = 0;  ///< Hash of what arrived where and when; order does not matter.
+
+  /// What happened. How many turns or events of the queue it took depends on the threads; this does not.
+  std::uint64_t events() const { return hops + changes; }
 };
 
 /// What the hosts of one partition share when they ask for nothing else. A host's own type has at least this.

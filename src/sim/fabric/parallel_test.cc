@@ -12,6 +12,7 @@ namespace {
 struct Outcome {
   std::uint64_t history;
   std::uint64_t hops;
+  std::uint64_t events;
   std::uint32_t in_fabric;
   std::vector<std::uint64_t> counts;
 
@@ -35,7 +36,11 @@ Outcome run(const Topology& topology, const FabricConfig& config, std::uint32_t 
   EXPECT_EQ(fabric.partition_count(), threads);
   fabric.run_until(microseconds(20));
   fabric.run_until(microseconds(60));
-  Outcome outcome{fabric.counters().history, fabric.counters().hops, fabric.packets_in_fabric(), {}};
+  Outcome outcome{fabric.counters().history,
+                  fabric.counters().hops,
+                  fabric.counters().events(),
+                  fabric.packets_in_fabric(),
+                  {}};
   for (NodeId host = 0; host < topology.host_count(); ++host) {
     for (const std::uint64_t count :
          {fabric.host(host).sent(), fabric.host(host).received(), fabric.host(host).answered(),

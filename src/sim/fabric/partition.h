@@ -407,7 +407,6 @@ void Partition<Host>::run_until(TimePs end) {
     const TimePs last = stop - picoseconds(1);
     ComingEvent event;
     while (events_.pop_until(last, event, *this)) {
-      ++counters_.events;
       switch (event.kind()) {
         case FabricEventKind::kArrival:
           arrive(event);

@@ -29,6 +29,8 @@ void Partition<Host>::control(TimePs now, std::uint32_t number) {
     ack_timer(now, number - kControlRetryAcks);
     return;
   }
+  // All partitions have new tables, and they are one change.
+  if (number < kControlTables || number_ == 0) ++counters_.changes;
   // Ports that have been looked up ahead may no longer be the right ones.
   events_.for_each_ahead([](ComingEvent& event) { event.hint = kNoHint; });
 }

@@ -28,7 +28,6 @@ TimePs Partition<Host>::end_of_turn(TimePs due) {
   // Only changes over time are events. A turn ends before the next of them.
   ComingEvent event;
   while (events_.pop_until(next, event, *this)) {
-    ++counters_.events;
     control(event.time, event.number());
   }
   return min(min(due, events_.next_time()), next + state_.turn);
@@ -83,7 +82,6 @@ void Partition<Host>::let_act(const std::vector<NodeId>& nodes, NodeId first, Ti
           fetch(i + kFetchSteps + 1 - decltype(step)::value, step);
         });
   }
-  counters_.events += count;
 }
 
 /// Brings one switch to `end`.

@@ -211,7 +211,7 @@ class FabricEngineRun {
     report.simulated = fabric.now();
     const PartitionCounters counters = fabric.counters();
     report.hops = counters.hops;
-    report.events = counters.events;
+    report.events = counters.events();
     report.history = counters.history;
     for (const FlowRecord& record : run_.records) {
       if (record.end != kNever && record.status != verbs::CompletionStatus::kSuccess) ++report.failed;

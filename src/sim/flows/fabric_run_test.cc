@@ -174,6 +174,7 @@ TEST(FabricRun, TriggersAreTheSameOnAnyNumberOfThreads) {
       config.threads = threads;
       const FabricReport other = run(topology, flows, config);
       EXPECT_EQ(other.threads, threads);
+      EXPECT_EQ(other.events, one.events);
       same(other, "threads");
     }
     config.wire = WireMode::kBytes;

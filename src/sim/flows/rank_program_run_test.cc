@@ -146,6 +146,7 @@ TEST(RankProgramRun, TheSameOnAnyNumberOfThreadsForEachProtocol) {
       config.threads = threads;
       const FabricReport other = run(topology, list, config);
       EXPECT_EQ(other.threads, threads);
+      EXPECT_EQ(other.events, one.events);
       same(other, "threads");
     }
     config.wire = WireMode::kBytes;

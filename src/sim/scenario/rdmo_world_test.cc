@@ -89,6 +89,7 @@ TEST(RdmoWorld, ThreadsChangeNothing) {
   EXPECT_GT(one.counters["program"]["retries"], 0);
   EXPECT_EQ(one.fingerprint, two.fingerprint);
   EXPECT_EQ(one.counters, two.counters);
+  EXPECT_EQ(one.events, two.events);
 }
 
 TEST(RdmoWorld, TheWorkersTimeIsThatOfItsHost) {

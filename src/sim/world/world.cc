@@ -489,7 +489,7 @@ const workload::FlowList& World::background() const { return parts_->config.back
 TimePs World::now() const { return parts_->now; }
 
 std::uint64_t World::events_executed() const {
-  std::uint64_t sum = parts_->fabric->counters().events;
+  std::uint64_t sum = parts_->fabric->counters().events();
   for (const FullHost* full : parts_->full) sum += full->events_executed();
   return sum;
 }
