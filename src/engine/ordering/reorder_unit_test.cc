@@ -63,6 +63,21 @@ Bytes part(const Bytes& bytes, std::size_t from, std::size_t to) {
                bytes.begin() + static_cast<std::ptrdiff_t>(to));
 }
 
+// A byte of the window that the data buffer has no place for is not the one that lies in the place.
+TEST(ReorderUnit, WhatLiesBehindTheReachReadsAsZero) {
+  ReorderUnitConfig config = small();
+  config.buffer_bytes = 1024;
+  Bench bench(config);
+  ASSERT_EQ(bench.unit.reach(), 1024U);
+  const Bytes begun = part(length_message(100, 7), 0, 64);
+  bench.write(0, begun);
+  Bytes out(65);
+  bench.unit.read(0, 1023, out);
+  EXPECT_EQ(out, Bytes(65));
+  bench.unit.read(0, 0, out);
+  EXPECT_EQ(part(out, 0, 64), begun);
+}
+
 // 3.1: complete when every byte from the first to the last is there; then the address register moves on.
 TEST(ReorderUnit, AMessageIsCompleteWithItsLastByte) {
   Bench bench(small());

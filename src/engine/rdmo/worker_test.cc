@@ -145,7 +145,8 @@ TEST_F(WorkerTest, GatheringEndsByTimeSizeAndFence) {
   world->run();
   append("bb");
   append("cc");
-  EXPECT_EQ(world->pending.size(), 1U) << "full";
+  ASSERT_EQ(world->pending.size(), 1U) << "full";
+  EXPECT_EQ(world->pending[0].length, 4U) << "what fills it belongs to it";
   append("d");
   EXPECT_EQ(world->pending.size(), 1U);
   append("e", RdmoFlag::kFence);

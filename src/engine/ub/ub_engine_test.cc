@@ -141,6 +141,26 @@ TEST(UbEngine, SendInvalidateWithAnotherValueRevokesNothing) {
   }
 }
 
+// [UB-Base 2.0.1 7.3] Who gives no value has not guessed a small one, though others gave it before.
+TEST(UbEngine, AWriteWithoutATokenValueIsRefused) {
+  World world;
+  const auto other = *world.engine(1).register_segment(
+      world.now(), {.base = World::kRemote, .length = 64, .token_value = 1});
+  bool strips = false;
+  world.pair().wire().options().transform = [&strips](wire::Packet& packet, bool, RandomStream&,
+                                                      wire::PayloadPool&) {
+    if (!strips || packet.ub.transaction != wire::UbTransaction::kRequest) return true;
+    packet.ub.request.token_value_present = false;
+    packet.ub.extension.token_value = 0;
+    return true;
+  };
+  auto write = world.request(Verb::kWrite, 8);
+  write.remote.token = other;
+  for (int count = 0; count < 3; ++count) EXPECT_TRUE(world.finish(write).ok());
+  strips = true;
+  EXPECT_EQ(world.finish(write).status, CompletionStatus::kRemoteAccess);
+}
+
 // A Read that is being answered when its token ends is not answered any further. [UB-Base 2.0.1 7.3]
 TEST(UbEngine, SendInvalidateEndsRunningReads) {
   test::EnginePairOptions options;

@@ -185,6 +185,26 @@ TEST_F(Rule, Uet_3_5_8_APacketAnsweredWhileItWaitsToBeSentAgainLeavesThePdcItsTi
   EXPECT_GT(world().counters(0).control_packets_sent, 0U);
 }
 
+// No RTO sent it to the queue, so there is no back-off whose end sets a timer.
+TEST_F(Rule, ARefusedPacketAnsweredWhileItWaitsLeavesThePdcItsTimer) {
+  test::EnginePairOptions options;
+  options.packet_interval = milliseconds(10);
+  world_ = std::make_unique<World>(UetConfig{}, options);
+  world().watch();
+  world().lose = [](const wire::Packet& packet) { return packet.source.number == 1; };
+  ASSERT_EQ(world().post(world().request(Verb::kRead, 1000)), engine::PostStatus::kOk);
+  world().pass(microseconds(1));
+  world().pair().inject(0, refusal(UetNackCode::kTrimmed, source_pdc().tx.start));
+  ASSERT_EQ(source_pdc().tx.resend.count, 1U);
+  world().pass(milliseconds(2));  // The timer of its first copy has come, and found nothing under way.
+  ASSERT_EQ(world().counters(0).timeouts, 0U);
+  ASSERT_EQ(source_pdc().tx.resend.count, 1U);
+  world().pair().inject(0, acknowledgement(source_pdc().tx.start));
+  ASSERT_EQ(source_pdc().tx.outstanding(), 0U);
+  world().pass(seconds(6));
+  EXPECT_GT(world().counters(0).control_packets_sent, 0U) << "the data is owed: the source asks for it";
+}
+
 TEST_F(Rule, Uet_3_5_12_ASackLeavesTheRepetitionThatBringsAnAnswerQueued) {
   UetConfig config;
   config.controller = congestion::ConstantWindowConfig{.packets = 1};

@@ -3,11 +3,13 @@
 // different ones, and what has passed without a trace leaves none.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 #include "sim/coherence/directory.h"
 #include "sim/coherence/home.h"
 #include "sim/coherence/io_agent.h"
+#include "sim/coherence/private_cache.h"
 #include "sim/coherence/transition_test_support.h"
 
 namespace wharf::sim {
@@ -259,6 +261,37 @@ TEST(MachineState, HomesThatDifferHaveOtherBytes) {
           serve(it, 1, kGetModified);
           serve(it, 1, kReadOnce);
         }}});
+}
+
+PrivateCache private_cache() {
+  return PrivateCache(
+      0, {.lines = {.level1_sets = 1, .level1_ways = 0, .level2_sets = 1, .level2_ways = 1}, .credits = 8});
+}
+
+// What waits for a line differs by all that it will do when the line is there.
+TEST(MachineState, CachesWhoseAccessesWaitHaveOtherBytes) {
+  const auto changes = [](AtomicOperation operation, std::uint64_t address = kAddress) {
+    return [=](PrivateCache& it) {
+      std::uint64_t old = 0;
+      EXPECT_EQ(it.atomic(1, address, 8, operation, old), CacheOutcome::kPending);
+    };
+  };
+  const auto stores = [](std::uint8_t value) {
+    return [=](PrivateCache& it) {
+      const std::array<std::byte, 8> bytes{std::byte{value}};
+      EXPECT_EQ(it.store(1, kAddress, bytes), CacheOutcome::kPending);
+    };
+  };
+  expect_all_differ<PrivateCache>(private_cache,
+                                  {{"idle", [](PrivateCache&) {}},
+                                   {"adds 1", changes({AtomicKind::kFetchAdd, 1, 0})},
+                                   {"adds 2", changes({AtomicKind::kFetchAdd, 2, 0})},
+                                   {"swaps 1", changes({AtomicKind::kSwap, 1, 0})},
+                                   {"compares 0 and swaps 1", changes({AtomicKind::kCompareSwap, 1, 0})},
+                                   {"compares 3 and swaps 1", changes({AtomicKind::kCompareSwap, 1, 3})},
+                                   {"adds 1 elsewhere", changes({AtomicKind::kFetchAdd, 1, 0}, kAddress + 8)},
+                                   {"stores 1", stores(1)},
+                                   {"stores 2", stores(2)}});
 }
 
 }  // namespace

@@ -201,6 +201,11 @@ TEST(Queueing, RefusesWhatMakesNoSense) {
   FabricConfig both = with(PortProfile::composite(1000, 1, 2));
   both.flow_control.kind = FlowControl::kPause;
   EXPECT_THAT(validate(both, topology).error().message, testing::HasSubstr("under flow control"));
+  FabricConfig resuming = with(PortProfile{});
+  resuming.flow_control.xoff_bytes = 4000;
+  resuming.flow_control.xon_bytes = 4001;
+  EXPECT_EQ(validate(resuming, topology).error().message,
+            "fabric.pfc_xon is 4001 bytes, expected at most fabric.pfc_xoff (4000 bytes)");
 }
 
 }  // namespace

@@ -140,6 +140,35 @@ TEST(TlpCapture, EveryRequestHasItsCompletion) {
   EXPECT_TRUE(open.empty());
 }
 
+// To the picosecond: who asks when the completion is there takes its tag, who asks just before takes another.
+TEST(TlpCapture, ATagIsFreeWhenItsCompletionIsThere) {
+  for (const bool early : {false, true}) {
+    const std::filesystem::path file = scratch("tlp_capture_tags.pcapng");
+    auto capture = TlpCapture::create(file, "nic0", wire::TlpOrderingForm::kToday);
+    ASSERT_TRUE(capture.ok());
+    ordering::Request request;
+    request.line = 1;
+    (*capture)->requested(kTimeZero, kTimeZero, request);
+    ordering::Response response;
+    response.line = 1;
+    response.mask = request.mask;
+    (*capture)->answered(nanoseconds(1), nanoseconds(1), nanoseconds(5), response);
+    request.line = 2;
+    const TimePs at = nanoseconds(5) - (early ? picoseconds(1) : kTimeZero);
+    (*capture)->requested(nanoseconds(2), at, request);
+    ASSERT_TRUE((*capture)->close().ok());
+    auto reader = wire::CaptureReader::open(file.string());
+    ASSERT_TRUE(reader.ok());
+    std::vector<std::uint16_t> tags;
+    for (wire::CapturedFrame frame; *reader->next(frame);) {
+      wire::Tlp tlp;
+      ASSERT_EQ(wire::decode_tlp(frame.bytes, tlp), wire::TlpDropReason::kNone);
+      if (tlp.type == wire::TlpType::kMemoryRead) tags.push_back(tlp.tag);
+    }
+    EXPECT_EQ(tags, (std::vector<std::uint16_t>{0, static_cast<std::uint16_t>(early ? 1 : 0)}));
+  }
+}
+
 // An atomic that PCIe has no packet for is not left out in silence.
 TEST(TlpCapture, AnAtomicThatPcieHasNotIsAnError) {
   CoherentRig rig(config_of(RlsqDesign::kBaseline));

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -294,6 +296,34 @@ TEST(MmioPath, OnWaysOfDifferentLengthsOrderIsKeptWhereItMatters) {
     do_others_pass = do_others_pass || other.arrived[0].first != 0;
   }
   EXPECT_TRUE(do_others_pass);
+}
+
+// A release that comes before the store that it follows waits, and is said to.
+TEST(MmioPath, WhatWaitsForAnEarlierNumberIsNamed) {
+  MmioConfig config;
+  config.spread = nanoseconds(400);
+  bool is_named = false;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Rig rig(config, seed);
+    ASSERT_TRUE(rig.store(MmioKind::kStore, 0, 64));
+    ASSERT_TRUE(rig.store(MmioKind::kRelease, 64, 8));
+    const auto says = [&rig] {
+      std::vector<std::string> lines;
+      rig.path.describe_waiting(lines);
+      return std::ranges::find(lines, "1 writes wait in the reorder buffer") != lines.end();
+    };
+    EXPECT_FALSE(says());
+    for (TimePs now = kTimeZero; now < microseconds(1); now += nanoseconds(20)) {
+      rig.run(now);
+      is_named = is_named || says();
+    }
+    rig.run();
+    EXPECT_EQ(rig.arrived.size(), 2U);
+    std::vector<std::string> lines;
+    rig.path.describe_waiting(lines);
+    EXPECT_TRUE(lines.empty()) << lines.front();
+  }
+  EXPECT_TRUE(is_named);
 }
 
 // Answers and writes of the two flows on one link [PCIe Base 5.0 2.4.1, rule D2a].
