@@ -75,7 +75,7 @@ TEST(StudyReport, IsOnePageThatLoadsNothing) {
   ReportedStudy bad{&kStudy, result_with(600), {""}};
   const std::vector<ReportedStudy> studies{good, bad};
   const std::string page = report_page(studies, "wharf <test>");
-  EXPECT_THAT(page, HasSubstr("<svg id=\"drawn\">"));
+  EXPECT_THAT(page, HasSubstr("<svg id=\"plot1-drawn\">"));
   EXPECT_THAT(page, HasSubstr("is not drawn"));
   EXPECT_THAT(page, HasSubstr("roce &lt;dma&gt;"));
   EXPECT_THAT(page, HasSubstr("wharf &lt;test&gt;"));

@@ -145,7 +145,6 @@ const char* name(WorkerState state) {
 }
 
 // --- A worker's end
-// -----------------------------------------------------------------------------------------------------
 
 Result<RosterEntry> RosterEntry::enter() {
   std::uint64_t drawn = 0;
@@ -186,7 +185,6 @@ bool RosterEntry::serve(const Descriptor& caller, const std::function<WorkerRepo
 }
 
 // --- Those who look
-// -----------------------------------------------------------------------------------------------------
 
 Result<std::vector<ListedWorker>> list_workers(TimePs patience) {
   const auto names = socket_names();
