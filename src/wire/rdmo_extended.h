@@ -4,13 +4,18 @@
 // appends on condition, queues with a consumer, records in batches. Integers are little-endian.
 //
 //   request   0 version | 1 operation | 2-3 flags | 4-7 sequence | 8-15 client | 16-23 cookie
+//
 //     FLUSH     nothing more
-//     APPEND    24-31 cell | 32-39 cell key | 40-47 data key | 48-55 expected tail | 56-57 records | 58-63
-//     zero SCATTER   24-31 count; the payload is that of the published forms HELLO     nothing more: asks for
-//     credits
-//   answer    0 version | 1 operation | 2-3 status | 4-7 sequence | 8-15 cookie | 16-23 place | 24-27 credit
-//   limit
-//             28-31 zero
+//
+//     APPEND    24-31 cell | 32-39 cell key | 40-47 data key | 48-55 expected tail | 56-57 records |
+//               58-63 zero
+//
+//     SCATTER   24-31 count; the payload is that of the published forms
+//
+//     HELLO     nothing more: asks for credits
+//
+//   answer    0 version | 1 operation | 2-3 status | 4-7 sequence | 8-15 cookie | 16-23 place |
+//             24-27 credit limit | 28-31 zero
 //
 // Choice: no public document has this form.
 #pragma once
