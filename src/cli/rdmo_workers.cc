@@ -21,12 +21,18 @@ namespace wharf::cli {
 
 void RdmoWorkers::declare(Options& app) {
   list_ = app.add_nested("list", "List the workers of yours that run on this machine");
+  list_
+      .add_option("--patience", list_patience_,
+                  "Wait so long for the answer of each, 1s by default; one without is silent")
+      .type_name("TIME");
   stop_ = app.add_nested("stop", "Stop a worker in order, and wait until it has ended");
   address_option_ = stop_.add_option("address", address_, "Where it listens; not needed when only one runs")
                         .type_name("ADDRESS");
   Option all = stop_.add_flag("--all", all_, "Every one");
   all.excludes(address_option_);
-  stop_.add_option("--patience", patience_, "Wait so long for the end of each, 10s by default")
+  stop_
+      .add_option("--patience", patience_,
+                  "Wait so long for the answer of each, and for its end; 10s by default")
       .type_name("TIME");
 }
 
@@ -71,7 +77,9 @@ Result<ExitCode> RdmoWorkers::run(const Console& console) const {
 }
 
 Result<ExitCode> RdmoWorkers::run_list(const Console& console) const {
-  const auto workers = live::list_workers();
+  const auto patience = parse_time(list_patience_);
+  if (!patience) return input_error("--patience: " + patience.error().message);
+  const auto workers = live::list_workers(*patience);
   if (!workers) return workers.error();
   using report::Align;
   report::TextTable table({{"worker"},
@@ -110,7 +118,7 @@ Result<ExitCode> RdmoWorkers::run_stop(const Console& console) const {
     if (!address) return input_error("address: " + address.error().message);
     wanted = fmt::format("{}:{}", address->host, address->port);
   }
-  auto found = live::list_workers();
+  auto found = live::list_workers(*patience);
   if (!found) return found.error();
   std::vector<ListedWorker> workers = *std::move(found);
   const std::string running = names_of(workers);
@@ -131,19 +139,19 @@ Result<ExitCode> RdmoWorkers::run_stop(const Console& console) const {
   std::string left;
   for (ListedWorker& each : workers) {
     const auto stopped = each.stop(*patience);
-    if (!stopped) return stopped.error();
+    const bool has_ended = stopped && *stopped;
     nlohmann::ordered_json entry = describe(each.report());
-    entry["state"] = *stopped ? "idle" : "stopping";
+    entry["state"] = has_ended ? "idle" : "stopping";
     list.push_back(entry);
     const std::string who = fmt::format("{}, process {}", address_of(each.report()), each.report().process);
-    if (*stopped) {
+    if (has_ended) {
       text += fmt::format("worker at {}, has ended\n", who);
     } else {
-      left += (left.empty() ? "" : "; ") + who;
+      left += (left.empty() ? "" : "; ") + who + (stopped ? "" : " (" + stopped.error().message + ")");
     }
   }
   console.print(nlohmann::ordered_json{{"stopped", list}});
-  console.print(text);
+  console.print(workers.empty() ? "no worker of yours runs on this machine\n" : text);
   if (!left.empty())
     return Error{ErrorKind::kStalled,
                  fmt::format("rdmo stop: no end within {} of the worker at {}", patience_, left)};

@@ -26,6 +26,7 @@ class RdmoWorkers {
   Option address_option_;
   std::string address_;
   std::string patience_ = "10s";
+  std::string list_patience_ = "1s";
   bool all_ = false;
 };
 

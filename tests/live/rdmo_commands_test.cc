@@ -106,7 +106,7 @@ TEST_F(RdmoCommands, AWorkerOutlivesItsTargets) {
 
 /// What `list` says of the worker at that address; null: nothing.
 nlohmann::json listed(const std::string& address) {
-  const Outcome outcome = cli_test::run(rdmo({"list", "--json"}));
+  const Outcome outcome = cli_test::run(rdmo({"list", "--json", "--patience", "30s"}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   const nlohmann::json document = outcome.json();
   for (const nlohmann::json& each : document.at("workers")) {
@@ -155,11 +155,23 @@ TEST_F(RdmoCommands, AKilledWorkerIsListedNoMore) {
   EXPECT_TRUE(listed(worker_at_).is_null());
 }
 
+/// Ends with this object, if not before.
+struct EndsWithTheTest {
+  ~EndsWithTheTest() {
+    if (!listed(at).is_null()) ::kill(process, SIGKILL);
+  }
+  std::string at;
+  pid_t process;
+};
+
 TEST(RdmoService, AWorkerIsStartedAndStopped) {
   const Outcome started = cli_test::run(rdmo({"start", "--listen", "127.0.0.1:0", "--json"}));
   ASSERT_EQ(started.exit_code, 0) << started.err;
   const std::string at = started.json().at("address").get<std::string>();
-  EXPECT_EQ(listed(at).at("process"), started.json().at("process"));
+  const EndsWithTheTest guard{at, started.json().at("process").get<pid_t>()};
+  const nlohmann::json entry = listed(at);
+  ASSERT_FALSE(entry.is_null());
+  EXPECT_EQ(entry.at("process"), started.json().at("process"));
   Running target{rdmo({"target", "--worker", at, "--listen", "127.0.0.1:0", "--json"})};
   EXPECT_EQ(cli_test::run(rdmo({"call", "append", "x", "--to", address_of(target)})).exit_code, 0);
   const Outcome again = cli_test::run(rdmo({"start", "--listen", at}));
@@ -171,6 +183,7 @@ TEST(RdmoService, AWorkerIsStartedAndStopped) {
   const Outcome nobody = cli_test::run(rdmo({"stop", at}));
   EXPECT_EQ(nobody.exit_code, 4);
   EXPECT_THAT(nobody.err, testing::HasSubstr("no worker of yours listens at " + at));
+  EXPECT_EQ(cli_test::run(rdmo({"list", "--patience", "soon"})).exit_code, 3);
 }
 
 TEST_F(RdmoCommands, AFrozenWorkerIsSilentAndItsStopEnds) {

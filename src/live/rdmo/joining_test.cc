@@ -20,8 +20,9 @@ namespace {
 /// A worker that runs in a thread, and a target at it.
 class JoiningTest : public testing::Test {
  protected:
-  void start(TimePs targetless_max = seconds(60)) {
+  void start(TimePs targetless_max = seconds(60), TimePs sender_time_max = seconds(5)) {
     WorkerProcessConfig config;
+    config.worker.sender_time_max = sender_time_max;
     config.connect = StreamAddress{};
     config.targetless_max = targetless_max;
     auto process = WorkerProcess::create(config);
@@ -137,6 +138,32 @@ TEST_F(JoiningTest, PlacesAreGivenAgain) {
   }
   stop_and_join();
   EXPECT_LE(process_->places(), 15U) << "who has gone is noticed a little later";
+}
+
+// A flush that waits for the bytes that a neighbour owes keeps the connection of one that has died.
+TEST_F(JoiningTest, TheNumberOfOneThatDiedIsNobodysWhileItsConnectionStands) {
+  start(seconds(60), seconds(30));
+  const auto frozen = make();
+  ASSERT_TRUE(frozen->connect(at(), grant()));
+  const std::vector<std::byte> large(1U << 20U);
+  rdmo::AppendRequest request;
+  request.cell = frozen->grant().cell;
+  request.cell_key = request.data_key = frozen->grant().key;
+  request.data = large;
+  ASSERT_EQ(frozen->engine().append(frozen->now(), request), rdmo::Posted::kOk);
+  frozen->progress();  // It is announced; its bytes never come.
+  ::usleep(200'000);
+  {
+    const auto dying = make();
+    ASSERT_TRUE(dying->connect(at(), grant()));
+    ASSERT_EQ(dying->engine().flush(dying->now(), 1), rdmo::Posted::kOk);
+    dying->progress();
+    ::usleep(200'000);
+  }
+  ::usleep(500'000);  // Its death is noticed.
+  const auto next = make();
+  const auto joined = next->connect(at(), grant());
+  EXPECT_TRUE(joined) << joined.error().message;
 }
 
 TEST(Joining, KeysThatAnybodyGuessesLetNobodyIn) {

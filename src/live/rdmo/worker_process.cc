@@ -142,12 +142,16 @@ void WorkerProcess::answer(const rdmo::Message& message) {
               message.peer);
 }
 
-// A place is given again only when nothing is on its way to who had it.
 void WorkerProcess::take_answered() {
   std::uint64_t peer = 0;
-  while (port_->take_sent(peer)) {
-    if (--peers_[peer].unread == 0 && peers_[peer].endpoint == nullptr) peers_.leave(peer);
-  }
+  while (port_->take_sent(peer)) --peers_[peer].unread;
+  // A place is given again only when nothing is on its way to who had it, and no connection of the dead has
+  // its number: it may wait for what others owe.
+  std::erase_if(leaving_, [this](rdmo::PeerId each) {
+    if (peers_[each].unread != 0 || worker_->has_connection(each)) return false;
+    peers_.leave(each);
+    return true;
+  });
 }
 
 void WorkerProcess::close_peer(rdmo::PeerId peer) {
@@ -159,7 +163,7 @@ void WorkerProcess::close_peer(rdmo::PeerId peer) {
     std::erase_if(strangers_, [peer](const Stranger& each) { return each.peer == peer; });
   peer_of_.erase(peers_[peer].endpoint);
   port_->close(std::exchange(peers_[peer].endpoint, nullptr));
-  if (peers_[peer].unread == 0) peers_.leave(peer);
+  leaving_.push_back(peer);
 }
 
 void WorkerProcess::fail_endpoints() {

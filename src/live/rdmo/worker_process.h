@@ -171,7 +171,8 @@ class WorkerProcess : private MessageTaker {
   TimePs accepts_after_ = kTimeZero;  ///< No descriptor is left before.
   std::unordered_map<ucp_ep_h, rdmo::PeerId> peer_of_;
   Places<Peer> peers_;
-  std::deque<Stranger> strangers_;  ///< The oldest first.
+  std::vector<rdmo::PeerId> leaving_;  ///< Whose endpoints are closed, and whose places are not free yet.
+  std::deque<Stranger> strangers_;     ///< The oldest first.
   std::uint16_t connect_port_ = 0;
   Places<Target> targets_;  ///< By handle.
   Places<Memory> memories_;

@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "wharf-rdmo-worker-";
 constexpr std::size_t kSuffix = 16;  ///< Hexadecimal digits.
+constexpr int kAcceptsMost = 16;     ///< In one turn.
 constexpr int kBacklog = 4096;       ///< Callers of a silent worker stay there.
 constexpr std::byte kReport{1};
 constexpr std::byte kStop{2};
@@ -72,7 +73,9 @@ bool decode(std::span<const std::byte> packet, WorkerReport& report) {
     at += 8;
   }
   report.address.assign(reinterpret_cast<const char*>(packet.data() + at), packet.size() - at);
-  return true;
+  // It goes to terminals and into documents.
+  constexpr std::string_view kFit = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.:-[]%_";
+  return report.address.find_first_not_of(kFit) == std::string::npos;
 }
 
 struct SocketName {
@@ -160,28 +163,30 @@ Result<RosterEntry> RosterEntry::enter() {
 }
 
 void RosterEntry::progress(const std::function<WorkerReport()>& report) {
-  for (;;) {
+  // Anybody on the machine may call, as fast as it likes: the rest waits for the next turn.
+  for (int turn = 0; turn < kAcceptsMost; ++turn) {
     Descriptor caller(::accept4(listener_.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!caller.open()) break;
-    if (!own_process(caller)) continue;
-    callers_.push_back(std::move(caller));
-    if (callers_.size() > kCallersMost) callers_.pop_front();
+    if (own_process(caller)) callers_.push_back({std::move(caller)});
   }
-  std::erase_if(callers_, [&](const Descriptor& caller) { return !serve(caller, report); });
+  std::erase_if(callers_, [&](Caller& caller) { return !serve(caller, report); });
+  // Who waits for the end is kept until then.
+  for (auto at = callers_.begin(); callers_.size() > kCallersMost && at != callers_.end();)
+    at = at->stops ? at + 1 : callers_.erase(at);
 }
 
-bool RosterEntry::serve(const Descriptor& caller, const std::function<WorkerReport()>& report) {
+bool RosterEntry::serve(Caller& caller, const std::function<WorkerReport()>& report) {
   std::array<std::byte, 2> question{};
-  const ssize_t length = ::recv(caller.number(), question.data(), question.size(), MSG_DONTWAIT);
+  const int socket = caller.socket.number();
+  const ssize_t length = ::recv(socket, question.data(), question.size(), MSG_DONTWAIT);
   if (length < 0) return errno == EAGAIN || errno == EINTR;
   if (length != 1 || (question[0] != kReport && question[0] != kStop)) return false;
-  if (question[0] == kStop) asked_to_stop_ = true;
+  if (question[0] == kStop) asked_to_stop_ = caller.stops = true;
   WorkerReport told = report();
   if (asked_to_stop_) told.state = WorkerState::kStopping;
   Packet packet{};
   const auto bytes = static_cast<ssize_t>(encode(std::move(told), packet));
-  return ::send(caller.number(), packet.data(), static_cast<std::size_t>(bytes),
-                MSG_DONTWAIT | MSG_NOSIGNAL) == bytes;
+  return ::send(socket, packet.data(), static_cast<std::size_t>(bytes), MSG_DONTWAIT | MSG_NOSIGNAL) == bytes;
 }
 
 // --- Those who look
@@ -192,6 +197,7 @@ Result<std::vector<ListedWorker>> list_workers(TimePs patience) {
   std::vector<ListedWorker> workers;
   for (const std::string& each : *names) {
     ListedWorker worker;
+    worker.name_ = each;
     worker.connection_ = local_socket();
     if (!worker.connection_.open()) return roster_error("asking workers");
     const SocketName name(each);
@@ -211,7 +217,7 @@ Result<std::vector<ListedWorker>> list_workers(TimePs patience) {
     if (gone) return true;
     // What makes no sense is another version's: it is there, and that is all that can be said.
     if (length > 0 && !decode(std::span(packet).first(length), worker.report_))
-      worker.report_.state = WorkerState::kSilent;
+      worker.report_ = {.process = worker.report_.process};
     return false;
   });
   std::sort(workers.begin(), workers.end(), [](const ListedWorker& one, const ListedWorker& other) {
@@ -223,14 +229,23 @@ Result<std::vector<ListedWorker>> list_workers(TimePs patience) {
 
 Result<bool> ListedWorker::stop(TimePs patience) {
   const ssize_t sent = ::send(connection_.number(), &kStop, sizeof kStop, MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent != 1 && errno != EPIPE) return roster_error("stopping the worker");
+  // Reset: it was killed with questions that it had not read.
+  if (sent != 1 && errno != EPIPE && errno != ECONNRESET) return roster_error("stopping the worker");
   const LiveClock clock;
   bool gone = false;
   do {
     Packet packet{};
     hear(connection_, packet, clock, patience, gone);
   } while (!gone && clock.now() < patience);
-  return gone;
+  // That the connection has ended is not enough: the name goes with the process.
+  for (const SocketName name(name_); gone;) {
+    const Descriptor socket = local_socket();
+    if (!socket.open()) return roster_error("asking workers");
+    if (::connect(socket.number(), name.get(), name.length) != 0 && errno == ECONNREFUSED) return true;
+    if (clock.now() >= patience) return false;
+    ::poll(nullptr, 0, 1);
+  }
+  return false;
 }
 
 }  // namespace wharf::live

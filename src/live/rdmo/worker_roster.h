@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -41,7 +40,7 @@ struct WorkerReport {
 /// A worker's entry. Whoever has entered answers until this goes.
 class RosterEntry {
  public:
-  /// More callers wait at no time; then the oldest goes.
+  /// More callers wait at no time; then the oldest goes that has not asked for the end.
   static constexpr std::size_t kCallersMost = 16;
 
   static Result<RosterEntry> enter();
@@ -51,11 +50,15 @@ class RosterEntry {
   bool asked_to_stop() const { return asked_to_stop_; }
 
  private:
+  struct Caller {
+    Descriptor socket;
+    bool stops = false;  ///< It has asked for the end, and waits for it.
+  };
   /// False: the connection is over, or breaks the rules.
-  bool serve(const Descriptor& caller, const std::function<WorkerReport()>& report);
+  bool serve(Caller& caller, const std::function<WorkerReport()>& report);
 
   Descriptor listener_;
-  std::deque<Descriptor> callers_;
+  std::vector<Caller> callers_;
   bool asked_to_stop_ = false;
 };
 
@@ -68,6 +71,7 @@ class ListedWorker {
 
  private:
   friend Result<std::vector<ListedWorker>> list_workers(TimePs);
+  std::string name_;  ///< Of its socket.
   Descriptor connection_;
   WorkerReport report_;
 };

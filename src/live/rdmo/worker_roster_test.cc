@@ -135,9 +135,34 @@ TEST_F(WorkerRosterTest, CallersThatStayArePushedOut) {
     staying.push_back(*std::move(found));
   }
   EXPECT_EQ(staying.back().report().state, WorkerState::kRunning);
-  const auto first = staying.front().stop(seconds(60));
-  EXPECT_TRUE(!first || *first) << "it was pushed out";
-  EXPECT_TRUE(find()) << "and asked for nothing";
+  const auto first = staying.front().stop(milliseconds(300));
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_FALSE(*first) << "it was pushed out before it asked: the worker has not ended";
+  EXPECT_TRUE(find());
+}
+
+// Callers that come while it is asked to end push nobody out who waits for that.
+TEST_F(WorkerRosterTest, WhoAskedForTheEndIsHeardBeforeItIsPushedOut) {
+  std::optional<ListedWorker> stopping = find();
+  ASSERT_TRUE(stopping);
+  child_.signal(SIGSTOP);
+  EXPECT_FALSE(*stopping->stop(milliseconds(1)));
+  std::vector<std::optional<ListedWorker>> others;
+  for (std::size_t i = 0; i < RosterEntry::kCallersMost + 4; ++i) others.push_back(find(milliseconds(1)));
+  child_.signal(SIGCONT);
+  const auto stopped = stopping->stop(seconds(60));
+  ASSERT_TRUE(stopped) << stopped.error().message;
+  EXPECT_TRUE(*stopped);
+}
+
+TEST_F(WorkerRosterTest, OneThatIsKilledWithQuestionsUnreadHasEnded) {
+  child_.signal(SIGSTOP);
+  std::optional<ListedWorker> found = find(milliseconds(1));
+  ASSERT_TRUE(found);
+  child_.signal(SIGKILL);
+  const auto stopped = found->stop(seconds(60));
+  ASSERT_TRUE(stopped) << stopped.error().message;
+  EXPECT_TRUE(*stopped);
 }
 
 TEST(BackgroundProcess, IsReadyWhenItIsKnown) {

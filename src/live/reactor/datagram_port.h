@@ -89,6 +89,9 @@ class DatagramPort {
   virtual bool prepare_wait() { return true; }
   virtual void waited() {}
 
+  /// Somebody waits until the system has room for it, or for its turn: waited() shall be called again soon.
+  virtual bool short_of_room() const { return false; }
+
   /// An end that has ended for certain, each told once; before what the last receive() took.
   virtual std::optional<UdpEndpoint> next_gone() { return std::nullopt; }
   /// In the child of a fork: closes what it has of the descriptors. Not to be touched afterwards.

@@ -39,6 +39,13 @@ Result<std::byte*> map(int memory) {
   return static_cast<std::byte*>(at);
 }
 
+/// -1: it is no socket.
+int socket_option(const Descriptor& socket, int option) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  return ::getsockopt(socket.number(), SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
+}
+
 }  // namespace
 
 Result<SharedLink> SharedLink::create(OtherEnd& other) {
@@ -64,6 +71,10 @@ Result<SharedLink> SharedLink::adopt(OtherEnd end) {
     return input_error(
         fmt::format("the server handed over other memory than {} bytes whose size is sealed", kLinkBytes));
   }
+  // Other files may make whoever waits for them, or closes them, wait for somebody.
+  if (socket_option(end.doorbell, SO_DOMAIN) != AF_UNIX ||
+      socket_option(end.doorbell, SO_TYPE) != SOCK_STREAM)
+    return input_error("the server handed over another doorbell than a local stream socket");
   const auto mapped = map(end.memory.number());
   if (!mapped) return mapped.error();
   return SharedLink(*mapped, Side::kClient, std::move(end.doorbell));

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "base/vector_room.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kListenerTag = 0;
 constexpr std::uint64_t kNudgeTag = 1;
-/// Who polls without ever waiting looks at names and doorbells that often, in calls that found nothing.
+/// Who never waits looks at names and doorbells that often, in calls of receive().
 constexpr std::uint32_t kLookEvery = 64;
 /// Each link has one descriptor, each newcomer too; the name and the nudge are beside them.
 constexpr std::size_t kHeldMost = 2 * ShmMesh::kLinksMost + ShmMesh::kNewcomersMost + 3;
@@ -95,13 +96,12 @@ void ShmMesh::unwatch(int descriptor) const {
 void ShmMesh::look(bool strokes) {
   std::array<epoll_event, 32> events;
   const int count = ::epoll_wait(waits_.number(), events.data(), static_cast<int>(events.size()), 0);
-  for (int index = 0; index < count; ++index) {
-    const epoll_event& event = events[static_cast<std::size_t>(index)];
+  const std::span<const epoll_event> seen(events.data(), static_cast<std::size_t>(std::max(count, 0)));
+  // It is told once, and what comes before it in the list may find no memory.
+  for (const epoll_event& event : seen) newcomers_wait_ |= event.data.u64 == kListenerTag;
+  for (const epoll_event& event : seen) {
     const std::uint64_t tag = event.data.u64;
-    if (tag == kListenerTag) {
-      take_newcomers();
-      continue;
-    }
+    if (tag == kListenerTag) continue;
     if (tag == kNudgeTag) {
       std::uint64_t ignored = 0;
       if (strokes) [[maybe_unused]]
@@ -131,7 +131,8 @@ void ShmMesh::notice(Link& link, bool strokes) {
   if (link.ended || (strokes ? link.shared.quiet() : link.shared.is_open())) return;
   if (outbound(link.remote) == &link) {
     // What it has sent before it ended is taken first.
-    if (inbound(link.remote) == nullptr) tell_gone(link.remote);
+    const Link* const in = inbound(link.remote);
+    if (in == nullptr || !in->proven) tell_gone(link.remote);
     remove_outbound(link);
   } else {
     end_inbound(link);
@@ -143,13 +144,25 @@ void ShmMesh::end_inbound(Link& link) {
   unwatch(link.shared.doorbell());
   link.ended = true;
   ++ending_;
+  wake_sleeper();  // Nothing is watched any more that would.
+}
+
+void ShmMesh::wake_sleeper() const {
+  if (!asleep_) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(nudge_.number(), &one, sizeof one);
 }
 
 // --- Links that come
 
 void ShmMesh::take_newcomers() {
-  newcomers_wait_ = true;  // Memory or descriptors may run out.
-  while (auto connection = listener_.accept()) {
+  newcomers_wait_ = true;  // Memory or descriptors may run out, and they may come faster than they are taken.
+  for (std::size_t turn = 0; turn < kNewcomersMost; ++turn) {
+    auto connection = listener_.accept();
+    if (!connection) {
+      newcomers_wait_ = errno != EAGAIN;
+      return;
+    }
     if (newcomers_.size() == kNewcomersMost) {
       unwatch(newcomers_.front().connection.control.number());
       newcomers_.erase(newcomers_.begin());
@@ -161,7 +174,6 @@ void ShmMesh::take_newcomers() {
     newcomers_.push_back({tag, *std::move(connection), hold(descriptor)});
     take_link(tag);  // It is there most of the time.
   }
-  newcomers_wait_ = errno != EAGAIN;
 }
 
 /// The newcomer `tag` has said something, or is gone.
@@ -199,10 +211,9 @@ void ShmMesh::adopt(const ShmConnection& from, const UdpEndpoint& remote, Shared
     inbound_.pop_back();
     return;
   }
-  if (asleep_) {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(nudge_.number(), &one, sizeof one);
-  }
+  const Link* const way_back = outbound(remote);
+  inbound_.back()->proven = way_back != nullptr && way_back->process == from.process;
+  wake_sleeper();
 }
 
 /// What it has sent and nobody has taken is lost, as on a way that breaks.
@@ -213,7 +224,11 @@ void ShmMesh::remove_inbound(std::size_t at) {
   } else {
     unwatch(link.shared.doorbell());
   }
-  tell_gone(link.remote);
+  // Somebody who has claimed a name and left says nothing about whose name it is.
+  if (link.proven && !link.refused) tell_gone(link.remote);
+  Link* const way_back = outbound(link.remote);
+  if (way_back != nullptr && way_back->process == link.process && !way_back->shared.is_open())
+    remove_outbound(*way_back);  // The same death is not told twice.
   inbound_.erase(inbound_.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
@@ -225,12 +240,10 @@ std::size_t ShmMesh::receive() {
     if (link->shared.reader().release()) link->shared.ring();
     link->taken = false;
   }
-  std::size_t count = take_frames();
-  if (count == 0 && ++empty_ % kLookEvery == 0) {
-    look(false);
-    count = take_frames();
-  }
-  if (ending_ != 0 && count < kBatch) remove_ended();
+  // Before frames are taken: what is replaced here goes with its memory.
+  if (++calls_ % kLookEvery == 0) look(false);
+  const std::size_t count = take_frames();
+  if (ending_ != 0) remove_ended();
   return count;
 }
 
@@ -254,6 +267,7 @@ std::size_t ShmMesh::take_from(Link& link, std::size_t at, std::size_t most) {
   std::size_t taken = 0;
   while (taken < most && !link.refused) {
     const auto frame = link.shared.reader().take();
+    link.empty = !frame;
     if (!frame) {
       if (link.shared.reader().lied()) end_inbound(link);
       break;
@@ -267,13 +281,13 @@ std::size_t ShmMesh::take_from(Link& link, std::size_t at, std::size_t most) {
 /// Those whose rings are empty.
 void ShmMesh::remove_ended() {
   for (std::size_t at = 0; at < inbound_.size();) {
-    if (inbound_[at]->ended && !inbound_[at]->taken) {
+    const Link& link = *inbound_[at];
+    if (link.ended && !link.taken && (link.empty || link.refused)) {
       remove_inbound(at);
     } else {
       ++at;
     }
   }
-  if (newcomers_wait_) take_newcomers();
 }
 
 void ShmMesh::tell_gone(const UdpEndpoint& end) {
@@ -335,9 +349,10 @@ ShmMesh::Link* ShmMesh::connect(const UdpEndpoint& to) {
   }
   // Who has claimed the name before and is not the one that has it is no peer.
   for (const auto& each : inbound_) {
-    if (each->remote != to || each->process == made->process) continue;
-    end_inbound(*each);
-    each->refused = true;
+    if (each->remote != to) continue;
+    each->proven = each->process == made->process;
+    each->refused = !each->proven;
+    if (each->refused) end_inbound(*each);
   }
   return made;
 }

@@ -44,6 +44,7 @@ class ShmMesh final : public DatagramPort {
   void waited() override;
   std::optional<UdpEndpoint> next_gone() override;
   void abandon() override;
+  bool short_of_room() const override { return newcomers_wait_; }
 
   std::size_t links() const { return inbound_.size() + outbound_.size(); }
 
@@ -77,6 +78,8 @@ class ShmMesh final : public DatagramPort {
     bool written = false;  ///< To its writer, in this batch.
     bool ended = false;    ///< The other side is gone: what is in the ring is the last.
     bool refused = false;  ///< Not even that is taken.
+    bool proven = false;   ///< An inbound one: its process is the one that has the name.
+    bool empty = false;    ///< Its ring was, when it was looked at last.
   };
   struct Newcomer {
     std::uint64_t tag = 0;
@@ -97,6 +100,7 @@ class ShmMesh final : public DatagramPort {
   void adopt(const ShmConnection& from, const UdpEndpoint& remote, SharedLink shared);
   void notice(Link& link, bool strokes);
   void end_inbound(Link& link);
+  void wake_sleeper() const;
   Link* reach(const UdpEndpoint& to);
   Link* connect(const UdpEndpoint& to);
   Link* outbound(const UdpEndpoint& to) const;
@@ -120,7 +124,7 @@ class ShmMesh final : public DatagramPort {
   std::size_t next_ = 0;         ///< In inbound_: whose turn it is.
   std::size_t ending_ = 0;       ///< Of inbound_.
   bool newcomers_wait_ = false;  ///< There was no room for them.
-  std::uint32_t empty_ = 0;      ///< Calls of receive() in a row that found nothing.
+  std::uint32_t calls_ = 0;      ///< Of receive().
   bool asleep_ = false;          ///< Somebody waits for descriptor().
 };
 

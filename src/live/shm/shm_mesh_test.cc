@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ namespace {
 
 /// An end that no other process of a test run has.
 UdpEndpoint own_end(std::uint32_t place) {
-  return {place, static_cast<std::uint16_t>(20'000 + ::getpid() % 40'000)};
+  return {60'000 + place, static_cast<std::uint16_t>(20'000 + ::getpid() % 40'000)};
 }
 std::unique_ptr<ShmMesh> mesh(std::uint32_t place) { return ShmMesh::open(own_end(place)).value(); }
 
@@ -212,6 +213,50 @@ TEST(ShmMesh, WhoHasClaimedANameBeforeItsOwnerWasAskedIsHeardNoMore) {
   EXPECT_EQ(woken(*left), 1U);
   EXPECT_EQ(right->receive(), 0U) << "the rest of what it has said";
   EXPECT_EQ(right->links(), 1U);
+  EXPECT_FALSE(right->next_gone().has_value()) << "the one that has the name lives";
+}
+
+TEST(ShmMesh, WhoHasClaimedANameAndLeavesIsNotItsOwner) {
+  const auto right = mesh(2);
+  {
+    const Forked liar([&] { claim(own_end(1), right->local(), 1); });
+    ASSERT_EQ(woken(*right), 1U);
+    ASSERT_TRUE(right->prepare_wait());
+  }
+  EXPECT_TRUE(readable(*right, 10'000));
+  right->waited();
+  EXPECT_EQ(right->receive(), 0U);
+  EXPECT_EQ(right->links(), 0U);
+  EXPECT_FALSE(right->next_gone().has_value()) << "its owner may be about to start";
+}
+
+// Each batch is full for longer than the newcomer is asked to wait.
+TEST(ShmMesh, WhoSendsWithoutAnEndKeepsNewcomersNotOut) {
+  const auto left = mesh(1);
+  const auto right = mesh(2);
+  const auto third = mesh(3);
+  send(*left, right->local(), 64, std::byte{1});
+  ASSERT_EQ(woken(*right), 1U);
+  for (std::size_t frame = 0; frame < 100 * DatagramPort::kBatch; ++frame)
+    send(*left, right->local(), 64, std::byte{1});
+  ASSERT_EQ(left->dropped(), 0U);
+  send(*third, right->local(), 64, std::byte{3});
+  bool heard = false;
+  for (int turn = 0; turn < 90 && !heard; ++turn) {
+    const std::size_t count = right->receive();
+    ASSERT_EQ(count, DatagramPort::kBatch) << turn;
+    for (std::size_t at = 0; at < count; ++at) heard |= right->datagram(at).source == third->local();
+  }
+  EXPECT_TRUE(heard);
+}
+
+// What the link carries is bounded, but whose doorbell it is would be up to the other side.
+TEST(ShmMesh, ADoorbellIsALocalSocket) {
+  SharedLink::OtherEnd other;
+  const auto made = SharedLink::create(other);
+  ASSERT_TRUE(made);
+  other.doorbell = Descriptor(::eventfd(0, EFD_CLOEXEC));
+  EXPECT_FALSE(SharedLink::adopt(std::move(other)).ok());
 }
 
 TEST(ShmMesh, AChildThatHasAbandonedItKeepsNothingOpen) {

@@ -71,8 +71,9 @@ TEST(ParkedPackets, AreBoundedForEachClientAndGivenBack) {
     }
     bytes[clients == 1 ? 0 : 1] = server.stop().payload_bytes;
   }
-  EXPECT_LE(bytes[0], std::uint64_t{2} << 20U);
-  EXPECT_EQ(bytes[1], bytes[0]);
+  // The pool grows in steps, and how many datagrams find room on the way differs: eight that gave nothing
+  // back would hold more than this.
+  for (const std::uint64_t each : bytes) EXPECT_LE(each, std::uint64_t{1} << 20U);
 }
 
 }  // namespace

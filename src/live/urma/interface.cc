@@ -33,6 +33,9 @@ constexpr std::uint32_t kHeaderBytes = 128;
 constexpr std::uint32_t kCompletionDepth = 65536;
 /// After the system gave no memory it is asked again.
 constexpr TimePs kMemoryPause = milliseconds(1);
+/// Of the thread, in a row, before others may have the lock; and then so many times it lets them go first.
+constexpr int kRoundsMost = 64;
+constexpr int kYieldsMost = 100;
 
 std::uint32_t mtu_of(std::uint32_t address) {
   if (is_shared_memory(address)) return 4096;
@@ -43,7 +46,8 @@ std::uint32_t mtu_of(std::uint32_t address) {
 }
 
 /// Packets that may be on their way to one peer: as many as the socket of a peer with the same settings, or
-/// half of its ring, holds while its process is not running. What is beyond is dropped, and costs a timer.
+/// half of its ring, holds while its process is not running; a power of two. What is beyond is dropped, and
+/// costs a timer.
 std::uint32_t window_of(std::uint32_t mtu, const DatagramPort& port) {
   if (is_shared_memory(port.local().address))
     return std::bit_floor(kLinkRingCells / 2 / ring_cells(mtu + kHeaderBytes) + 1);
@@ -88,7 +92,11 @@ struct Interface::Inside {
   void event(TimePs, const engine::AsyncEvent& event) { self.happened(event); }
 };
 
-Interface::Section::Section(Interface& interface) : lock_(interface.mutex_), interface_(interface) {
+Interface::Section::Section(Interface& interface)
+    : lock_(interface.mutex_, std::defer_lock), interface_(interface) {
+  interface_.callers_.fetch_add(1, std::memory_order_relaxed);
+  lock_.lock();
+  interface_.callers_.fetch_sub(1, std::memory_order_relaxed);
   interface_.now_ = interface_.clock_.now();
 }
 
@@ -178,7 +186,7 @@ void Interface::serve() {
       sleeping_ = false;
       const bool waited = attempted([&] { port_->waited(); });
       bool worked = true;
-      while (!stop_ && worked) {
+      for (int round = 0; !stop_ && worked && round < kRoundsMost; ++round) {
         worked = false;
         short_of_memory_ = !attempted([&] { worked = step(); });
       }
@@ -189,11 +197,15 @@ void Interface::serve() {
       forever = sleep_until_ == kNever;
       const std::int64_t left = forever ? 0 : std::max<std::int64_t>((sleep_until_ - now_).ps / 1'000 + 1, 0);
       limit = {static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
-      if (!port_->prepare_wait()) {
+      // Who never ends to send keeps neither the program nor newcomers out.
+      if (!port_->prepare_wait() || worked) {
         limit = {};
         forever = false;
       }
     }
+    // Whoever waits for the lock comes first; it may take its time to wake.
+    for (int turn = 0; turn < kYieldsMost && callers_.load(std::memory_order_relaxed) != 0; ++turn)
+      std::this_thread::yield();
     pollfd wait[2] = {{port_->descriptor(), POLLIN, 0}, {wake_, POLLIN, 0}};
     ::ppoll(wait, 2, forever ? nullptr : &limit, nullptr);
     if ((wait[1].revents & POLLIN) != 0) {
@@ -219,6 +231,7 @@ TimePs Interface::deadline() const {
   if (port_->turn_is_over()) return now_;  // There may be more to send.
   if (short_of_memory_) return now_ + kMemoryPause;
   TimePs due = engine_->deadline();
+  if (port_->short_of_room()) due = min(due, now_ + kMemoryPause);
   for (const Peer* each : asking_) due = min(due, min(each->ask_at, each->give_up_at));
   for (const SendQueue* queue : parking_) {
     for (const SendQueue::Import& each : queue->imports) due = min(due, each.ask_at);

@@ -194,6 +194,7 @@ class Interface {
   QueueOwner* owner(engine::QueueId queue) const;
 
   std::mutex mutex_;
+  std::atomic<int> callers_{0};  ///< Who waits for it, besides the thread.
   EngineMemory memory_;
   std::unique_ptr<ub::UbEngine> engine_;
   std::unique_ptr<DatagramPort> port_;

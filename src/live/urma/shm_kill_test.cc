@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two programs that share memory, one of which is killed wherever it is: the other's requests end, its other
 // peers notice nothing, and nothing is left of the dead one.
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,6 +63,7 @@ std::size_t count_in(const char* file, const std::string& word) {
 
 /// The program that is killed: it writes to the other, reads and adds there, and sends, without an end.
 [[noreturn]] void work(const Told& other, int pipe) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // A test that fails leaves nobody behind.
   if (urma_init(nullptr) != URMA_SUCCESS) ::_exit(2);
   auto* const right = new End({.device = "right", .bytes = 1U << 16U});
   const Told told = told_of(*right);
