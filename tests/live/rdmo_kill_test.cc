@@ -3,10 +3,14 @@
 // are: whoever owns the log and wrote none of it finds every record that was answered, whole, once, in its
 // client's order. WHARF_RDMO_KILLS: clients killed; WHARF_RDMO_WORKER_KILLS: workers.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -194,7 +198,10 @@ class Crowd {
  public:
   explicit Crowd(std::uint64_t memory = kMemory) {
     board->memory = memory;
-    worker_.emplace(*Child::start([this](int) { work(*board); }));
+    worker_.emplace(*Child::start([this](int) {
+      ::dup2(said_, STDERR_FILENO);
+      work(*board);
+    }));
     wait_until([this] { return board->worker_port != 0; });
     owner_.emplace(*Child::start([this](int report) { own(*board, report); }));
     wait_until([this] { return board->target_port != 0; });
@@ -203,8 +210,24 @@ class Crowd {
   /// Until so many more records were answered.
   void let_run(std::uint64_t records) const {
     const std::uint64_t goal = board->answered() + records;
-    wait_until([&] { return board->answered() >= goal || board->full; });
+    wait_until([&] { return board->answered() >= goal || board->full || worker_has_ended(); });
   }
+  /// By itself.
+  bool worker_has_ended() const {
+    if (!worker_) return false;
+    siginfo_t how{};
+    return ::waitid(P_PID, static_cast<id_t>(worker_->process()), &how, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           how.si_pid != 0;
+  }
+  /// What the worker wrote to its standard error.
+  std::string said() const {
+    std::string text(1U << 16U, '\0');
+    const ssize_t length = ::pread(said_, text.data(), text.size(), 0);
+    text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    return text;
+  }
+  ~Crowd() { ::close(said_); }
+  Crowd(const Crowd&) = delete;
   /// kill -9; another one takes its place.
   void kill_client(std::uint32_t client) {
     if (++life_[client] >= kLives) return;
@@ -231,6 +254,7 @@ class Crowd {
     clients_[client].emplace(*Child::start([this, client](int) { append(*board, client, life_[client]); }));
   }
 
+  const int said_ = ::memfd_create("said", MFD_CLOEXEC);
   std::optional<Child> worker_;
   std::optional<Child> owner_;
   std::array<std::uint32_t, kClients> life_{};
@@ -242,33 +266,52 @@ std::uint32_t kills(const char* variable, std::uint32_t otherwise) {
   return text == nullptr ? otherwise : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
 }
 
+/// Lets `act` deal with a crowd, another one when UCX ended the worker: UCX 1.13 does, seldom, by an
+/// assertion of its own in its TCP transport when peers are killed. Whatever else ends a worker is ours.
+template <typename Act>
+void with_crowd(std::uint64_t memory, const Act& act) {
+  for (int tries = 1;; ++tries) {
+    Crowd crowd(memory);
+    act(crowd);
+    if (!crowd.worker_has_ended()) return;
+    const std::string said = crowd.said();
+    ASSERT_NE(said.find("tcp_ep.c"), std::string::npos) << "the worker has ended by itself: " << said;
+    ASSERT_LT(tries, 3) << "UCX ended three workers: " << said;
+    std::fprintf(stderr, "UCX ended the worker by an assertion of its own; another crowd takes over\n");
+  }
+}
+
 TEST(RdmoKills, OfClientsLeaveEveryAnsweredRecord) {
   const std::uint32_t count = kills("WHARF_RDMO_KILLS", 16);
-  Crowd crowd(kMemory + count * kMemoryOfKill);
-  RandomStream draw(1, "kills");
-  for (std::uint32_t i = 0; i < count; ++i) {
-    crowd.let_run(100);
-    crowd.kill_client(static_cast<std::uint32_t>(draw.below(kClients)));
-  }
-  crowd.let_run(200);
-  const Found found = crowd.end(false);
-  EXPECT_STREQ(found.wrong.data(), "");
-  EXPECT_GE(found.records, crowd.board->answered());
-  EXPECT_FALSE(crowd.board->full) << "the last kills met nobody who appends";
-  EXPECT_GE(found.records, 200U + 100U * count);
-  RecordProperty("records", std::to_string(found.records));
-  RecordProperty("holes", std::to_string(found.holes));
+  with_crowd(kMemory + count * kMemoryOfKill, [&](Crowd& crowd) {
+    RandomStream draw(1, "kills");
+    for (std::uint32_t i = 0; i < count; ++i) {
+      crowd.let_run(100);
+      crowd.kill_client(static_cast<std::uint32_t>(draw.below(kClients)));
+    }
+    crowd.let_run(200);
+    if (crowd.worker_has_ended()) return;
+    const Found found = crowd.end(false);
+    EXPECT_STREQ(found.wrong.data(), "");
+    EXPECT_GE(found.records, crowd.board->answered());
+    EXPECT_FALSE(crowd.board->full) << "the last kills met nobody who appends";
+    EXPECT_GE(found.records, 200U + 100U * count);
+    RecordProperty("records", std::to_string(found.records));
+    RecordProperty("holes", std::to_string(found.holes));
+  });
 }
 
 TEST(RdmoKills, OfWorkersLeaveEveryFlushedRecord) {
   const std::uint32_t count = kills("WHARF_RDMO_WORKER_KILLS", 2);
   for (std::uint32_t i = 0; i < count; ++i) {
-    Crowd crowd;
-    crowd.let_run(300 + 37 * (i % 10));
-    crowd.kill_worker();
-    const Found found = crowd.end(true);
-    EXPECT_STREQ(found.wrong.data(), "");
-    EXPECT_GE(found.records, 100U);
+    with_crowd(kMemory, [&](Crowd& crowd) {
+      crowd.let_run(300 + 37 * (i % 10));
+      if (crowd.worker_has_ended()) return;
+      crowd.kill_worker();
+      const Found found = crowd.end(true);
+      EXPECT_STREQ(found.wrong.data(), "");
+      EXPECT_GE(found.records, 100U);
+    });
   }
 }
 
