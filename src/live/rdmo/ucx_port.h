@@ -48,7 +48,9 @@ class UcxPort {
   Result<ucp_ep_h> connect(std::span<const std::byte> address);
   /// The same for whoever listens at a network address, "HOST" in numbers.
   Result<ucp_ep_h> connect(const std::string& host, std::uint16_t port);
-  /// Lets others connect by a network address. Gives the port, which is chosen when it is 0.
+  /// Lets others connect by a network address. Gives the port, which is chosen when it is 0. No other thread
+  /// of the process may have a port then: UCX 1.13 ends it when their connections follow each other in one
+  /// descriptor (its pull request 9942).
   Result<std::uint16_t> listen(const std::string& host, std::uint16_t port);
   /// More wait for take_connected() at no time: they are rejected.
   static constexpr std::size_t kConnectingMost = 64;

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Initiators that connect to a worker by its network address, and join a target because they know its key.
+// The worker is a process of its own: UCX 1.13 ends a process in which one thread's connections take
+// the descriptors that another's had (its pull request 9942).
+#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,20 +26,73 @@
 namespace wharf::live {
 namespace {
 
-/// A worker that runs in a thread, and a target at it.
+constexpr const char* kWorkerOption = "--worker";
+
+/// What the worker's process says of itself.
+struct Standing {
+  std::uint16_t port = 0;
+  std::uint16_t connect_port = 0;
+  std::uint64_t strangers = 0;
+  std::uint64_t places = 0;
+};
+
+/// The worker's process: answers each byte that it reads with its standing, and ends when there are no more.
+int work(int targetless_seconds, int sender_seconds) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  WorkerProcessConfig config;
+  config.worker.sender_time_max = seconds(sender_seconds);
+  config.connect = StreamAddress{};
+  config.targetless_max = seconds(targetless_seconds);
+  auto process = WorkerProcess::create(config);
+  if (!process) {
+    std::fprintf(stderr, "the worker: %s\n", process.error().message.c_str());
+    return 1;
+  }
+  std::atomic<bool> stop{false};
+  std::thread serving([&] { (*process)->run(stop); });
+  char question = 0;
+  while (::read(STDIN_FILENO, &question, 1) == 1) {
+    const bool ends = question == 'e';
+    if (ends) {
+      stop = true;
+      serving.join();
+    }
+    const Standing standing{(*process)->port(), (*process)->connect_port(), (*process)->refusals().strangers,
+                            ends ? (*process)->places() : 0};
+    if (::write(STDOUT_FILENO, &standing, sizeof standing) != sizeof standing || ends) break;
+  }
+  stop = true;
+  if (serving.joinable()) serving.join();
+  return 0;
+}
+
+/// A worker in a process of its own, and a target at it.
 class JoiningTest : public testing::Test {
  protected:
-  void start(TimePs targetless_max = seconds(60), TimePs sender_time_max = seconds(5)) {
-    WorkerProcessConfig config;
-    config.worker.sender_time_max = sender_time_max;
-    config.connect = StreamAddress{};
-    config.targetless_max = targetless_max;
-    auto process = WorkerProcess::create(config);
-    ASSERT_TRUE(process) << process.error().message;
-    process_ = *std::move(process);
-    thread_ = std::thread([this] { process_->run(stop_); });
+  void start(int targetless_seconds = 60, int sender_seconds = 5) {
+    std::array<int, 2> questions{};
+    std::array<int, 2> answers{};
+    ASSERT_EQ(::pipe2(questions.data(), O_CLOEXEC), 0);
+    ASSERT_EQ(::pipe2(answers.data(), O_CLOEXEC), 0);
+    const std::string targetless = std::to_string(targetless_seconds);
+    const std::string sender = std::to_string(sender_seconds);
+    worker_ = ::fork();
+    ASSERT_GE(worker_, 0);
+    if (worker_ == 0) {
+      ::dup2(questions[0], STDIN_FILENO);
+      ::dup2(answers[1], STDOUT_FILENO);
+      ::execl("/proc/self/exe", "worker", kWorkerOption, targetless.c_str(), sender.c_str(), nullptr);
+      ::_exit(127);
+    }
+    ::close(questions[0]);
+    ::close(answers[1]);
+    questions_ = questions[1];
+    answers_ = answers[0];
+    const Standing standing = ask('?');
+    ASSERT_NE(standing.port, 0);
+    connect_port_ = standing.connect_port;
     RdmoTargetConfig of_target;
-    of_target.worker.port = process_->port();
+    of_target.worker.port = standing.port;
     of_target.client = 5;
     auto target = RdmoTarget::create(of_target);
     ASSERT_TRUE(target) << target.error().message;
@@ -38,13 +100,23 @@ class JoiningTest : public testing::Test {
   }
   ~JoiningTest() override {
     target_.reset();
-    stop_and_join();
+    if (questions_ >= 0) ::close(questions_);
+    if (answers_ >= 0) ::close(answers_);
+    if (worker_ > 0) {
+      int status = 0;
+      ::waitpid(worker_, &status, 0);
+      EXPECT_EQ(status, 0) << "the worker's process failed";
+    }
   }
-  void stop_and_join() {
-    stop_ = true;
-    if (thread_.joinable()) thread_.join();
+  /// '?': how the worker stands; 'e': the same once it has ended.
+  Standing ask(char question) const {
+    Standing standing;
+    EXPECT_EQ(::write(questions_, &question, 1), 1);
+    EXPECT_EQ(::read(answers_, &standing, sizeof standing), static_cast<ssize_t>(sizeof standing))
+        << "the worker's process has ended";
+    return standing;
   }
-  StreamAddress at() const { return {"127.0.0.1", process_->connect_port()}; }
+  StreamAddress at() const { return {"127.0.0.1", connect_port_}; }
   /// What an initiator that was never told of by anybody knows.
   RdmoGrant grant() const {
     RdmoGrant grant = target_->grant();
@@ -77,10 +149,13 @@ class JoiningTest : public testing::Test {
     return {reinterpret_cast<const char*>(target_->memory().data()) + 8, target_->tail() - 8};
   }
 
-  std::unique_ptr<WorkerProcess> process_;
   std::unique_ptr<RdmoTarget> target_;
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
+
+ private:
+  pid_t worker_ = -1;
+  int questions_ = -1;
+  int answers_ = -1;
+  std::uint16_t connect_port_ = 0;
 };
 
 TEST_F(JoiningTest, InitiatorsOfBothFormsConnectByAddress) {
@@ -114,12 +189,12 @@ TEST_F(JoiningTest, WithoutAKeyNobodyJoins) {
 }
 
 TEST_F(JoiningTest, StrangersAreClosedAfterTheirTime) {
-  start(seconds(1));
+  start(1);
   const auto silent = make();
   RdmoGrant wrong = grant();
   ++wrong.key;
   EXPECT_FALSE(silent->connect(at(), wrong));
-  while (process_->refusals().strangers == 0) ::sched_yield();
+  while (ask('?').strangers == 0 && !HasFailure()) ::usleep(1'000);
   std::unique_ptr<RdmoInitiator> honest;
   for (int tries = 0; tries < 30; ++tries) {  // A busy machine may need longer for one than it has.
     honest = make();
@@ -136,13 +211,12 @@ TEST_F(JoiningTest, PlacesAreGivenAgain) {
     const auto joined = make()->connect(at(), grant());
     ASSERT_TRUE(joined) << joined.error().message;
   }
-  stop_and_join();
-  EXPECT_LE(process_->places(), 15U) << "who has gone is noticed a little later";
+  EXPECT_LE(ask('e').places, 15U) << "who has gone is noticed a little later";
 }
 
 // A flush that waits for the bytes that a neighbour owes keeps the connection of one that has died.
 TEST_F(JoiningTest, TheNumberOfOneThatDiedIsNobodysWhileItsConnectionStands) {
-  start(seconds(60), seconds(30));
+  start(60, 30);
   const auto frozen = make();
   ASSERT_TRUE(frozen->connect(at(), grant()));
   const std::vector<std::byte> large(1U << 20U);
@@ -177,3 +251,10 @@ TEST(Joining, KeysThatAnybodyGuessesLetNobodyIn) {
 
 }  // namespace
 }  // namespace wharf::live
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::strcmp(argv[1], wharf::live::kWorkerOption) == 0)
+    return wharf::live::work(std::atoi(argv[2]), std::atoi(argv[3]));
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
