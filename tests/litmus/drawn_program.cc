@@ -31,6 +31,8 @@ class Drawer {
       if (one_in(3)) text += "set order.release_before_acquire yes\n";
     }
     if (!is_mmio && one_in(8)) text += "set bus on_chip\n";
+    // A queue that refuses what comes.
+    if (!is_mmio && one_in(4)) text += "set rlsq.entries 1\nset rlsq.trackers 1\nset rlsq.posted_reserve 1\n";
     if (has_rob(made.design) && one_in(2)) text += "set rob.rule strict\n";
     text += variables();
     std::vector<std::string> names;

@@ -167,6 +167,44 @@ TEST(CoherentHost, AReadPassesNoWriteThatWaitsBeforeTheQueue) {
   }
 }
 
+// What labels keep in order they keep before a full queue, too: the queue can only order what it sees in
+// order.
+TEST(CoherentHost, AWritePassesNoReadBeforeTheQueueThatItsLabelsKeepAhead) {
+  using ordering::Label;
+  using ordering::RlsqDesign;
+  const auto held_writes = [](RlsqDesign design, Label of_read, Label of_write) {
+    CoherentConfig config = config_of(design);
+    config.root_complex.queue.entries = 1;
+    config.root_complex.queue.trackers = 1;
+    config.root_complex.queue.posted_reserve = 1;
+    CoherentRig rig(config, 1, {.issue = kTimeZero});
+    const std::uint32_t stream = rig.engine->add_stream({0, 1}, SourceOrdering::kNone);
+    DmaAccess access;
+    access.length = 64;
+    for (std::uint64_t i = 0; i < 2;
+         ++i) {  // The first has the only entry; the second waits before the queue.
+      access.address = rig.base + 8192 * i;
+      access.first_label = of_read;
+      rig.engine->start(rig.simulation.now(), stream, access);
+    }
+    access.kind = ordering::Kind::kWrite;
+    access.address = rig.base + 8192 * 2;
+    access.first_label = of_write;
+    rig.engine->start(rig.simulation.now(), stream, access);
+    rig.run();
+    EXPECT_EQ(rig.done.size(), 3U);
+    EXPECT_EQ(rig.host->root_complex().counters().held_non_posted, 1U);
+    return rig.host->root_complex().counters().held_posted;
+  };
+  for (const RlsqDesign design :
+       {RlsqDesign::kReleaseAcquire, RlsqDesign::kThreadSpecific, RlsqDesign::kSpeculative}) {
+    EXPECT_EQ(held_writes(design, Label::kAcquire, Label::kRelaxed), 1U);
+    EXPECT_EQ(held_writes(design, Label::kRelaxed, Label::kRelease), 1U);
+    EXPECT_EQ(held_writes(design, Label::kRelaxed, Label::kRelaxed), 0U);
+  }
+  EXPECT_EQ(held_writes(RlsqDesign::kBaseline, Label::kAcquire, Label::kRelease), 0U);
+}
+
 // Many devices' reads, writes and atomics against many stores of cores on few lines: everything ends, and the
 // observer has seen no wrong value. Also under a queue of four entries, few credits and a tiny directory.
 TEST(CoherentHost, ManyAccessesToFewLines) {

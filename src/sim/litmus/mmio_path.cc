@@ -72,6 +72,11 @@ bool LitmusMmioPath::may_execute(const LitmusOperation& operation, const LitmusV
     return combining_[thread].open_lines() > 0 || combining_[thread].unnumbered_left() ||
            is_mutated(LitmusMutation::kLoadsForgetCombined);
   }
+  // Once its number is given nothing keeps a posted write behind the load, so the core does: a load returns
+  // no later store of its thread ("The RISC-V Instruction Set Manual, Volume I", 17.1, rule 1).
+  const bool is_read_first = std::find(loading_.begin(), loading_.end(),
+                                       Loading{thread, variable.device, variable.address}) != loading_.end();
+  if (is_read_first) return false;
   // The buffers say whether they take a store only by taking it.
   const std::array<std::byte, kLitmusWordBytes> zero{};
   ordering::WriteCombining trial = combining_[thread];
@@ -101,6 +106,7 @@ LitmusMmioPath::Executed LitmusMmioPath::execute(const LitmusOperation& operatio
   if (is_numbered(kind)) sequencer_->stamp(made);
   if (is_load(kind)) {
     ++loads_[thread];
+    loading_.push_back({thread, made.device, made.address});
     moving_.push_back({false, made});
     return kind == ordering::MmioKind::kLoad ? Executed::kDone : Executed::kWaits;
   }
@@ -225,6 +231,8 @@ bool LitmusMmioPath::move(std::uint32_t choice) {
 void LitmusMmioPath::at_device(const ordering::MmioOperation& operation) {
   if (is_load(operation.kind)) {
     if (operation.kind == ordering::MmioKind::kAcquire) sequencer_->acquire_done(operation.thread);
+    loading_.erase(std::find(loading_.begin(), loading_.end(),
+                             Loading{operation.thread, operation.device, operation.address}));
     answers_.push_back({operation.thread, operation.tag, word(operation.address)});
     return;
   }

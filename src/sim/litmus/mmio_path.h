@@ -94,6 +94,14 @@ class LitmusMmioPath {
     ordering::MmioOperation operation;
   };
 
+  /// A load that has left its core and not reached its register.
+  struct Loading {
+    std::uint32_t thread = 0;
+    std::uint32_t device = 0;
+    std::uint64_t address = 0;
+    bool operator==(const Loading&) const = default;
+  };
+
   bool is_fenced(std::uint32_t thread, const ordering::FenceSet& predecessors,
                  const ordering::FenceSet& successors) const;
   ordering::MmioKind kind_of(const LitmusOperation& operation) const;
@@ -109,6 +117,7 @@ class LitmusMmioPath {
   LitmusDesign design_;
   std::vector<ordering::WriteCombining> combining_;  ///< By host thread.
   std::vector<std::uint32_t> loads_;                 ///< Without a value, by host thread.
+  std::vector<Loading> loading_;                     ///< What the device has not been asked for yet.
   std::optional<ordering::MmioSequencer> sequencer_;
   std::optional<ordering::MmioRob> rob_;
   std::vector<Moving> moving_;  ///< In the order in which they were sent.

@@ -174,7 +174,7 @@ void RootComplex::tell_device(TimePs now, std::uint32_t slot) {
 void RootComplex::at_queue(TimePs now, std::uint32_t slot) {
   const Flow flow = flow_of(requests_[slot].kind);
   const bool behind_others = !held_[flow].empty() || (flow == kNonPosted && !held_[kPosted].empty());
-  if (!behind_others && offer(now, slot)) {
+  if (!behind_others && may_pass_held(slot, next_number_) && offer(now, slot)) {
     drain(now, now);
     return;
   }
@@ -199,6 +199,19 @@ bool RootComplex::offer(TimePs now, std::uint32_t slot) {
   return true;
 }
 
+/// Whether a write may go before the reads and atomics that wait here and came before `number`: the queue can
+/// only order what reaches it in order. The one that came first never waits for another here, so this ends.
+bool RootComplex::may_pass_held(std::uint32_t slot, std::uint64_t number) const {
+  if (flow_of(requests_[slot].kind) != kPosted) return true;
+  const Ring<Held>& others = held_[kNonPosted];
+  for (std::size_t at = 0; at < others.size() && others[at].number < number; ++at) {
+    if (!ordering::may_pass_on_link(config_.queue.design, config_.queue.order, requests_[others[at].slot],
+                                    requests_[slot]))
+      return false;
+  }
+  return true;
+}
+
 /// What waits before the queue: writes as far as they go, and whatever is not behind a write.
 void RootComplex::retry(TimePs now) {
   Ring<Held>& posted = held_[kPosted];
@@ -210,7 +223,9 @@ void RootComplex::retry(TimePs now) {
         continue;
       }
     }
-    if (posted.empty() || !offer(now, posted.front().slot)) return;
+    if (posted.empty() || !may_pass_held(posted.front().slot, posted.front().number) ||
+        !offer(now, posted.front().slot))
+      return;
     posted.pop_front();
   }
 }

@@ -84,6 +84,7 @@ class RootComplex final : public Component, public CoherentAgent, public Request
   static Flow flow_of(ordering::Kind kind) { return kind == ordering::Kind::kWrite ? kPosted : kNonPosted; }
   void at_queue(TimePs now, std::uint32_t slot);
   void retry(TimePs now);
+  bool may_pass_held(std::uint32_t slot, std::uint64_t number) const;
   bool offer(TimePs now, std::uint32_t slot);
   bool has_credit(TimePs now, Flow flow);
   void wake_for_credit(Flow flow);
