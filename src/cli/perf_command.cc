@@ -18,6 +18,7 @@
 #include "cli/html_page.h"
 #include "cli/interrupt.h"
 #include "cli/live_options.h"
+#include "cli/perf_rivals.h"
 #include "cli/perf_verdict.h"
 #include "cli/perftest_mode.h"
 #include "cli/progress.h"
@@ -71,6 +72,7 @@ class PerfCommand : public Command {
         "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s \\\n"
         "      --html out/sizes.html\n"
         "  wharf perf shm:bench --verb write --size 64B\n"
+        "  wharf perf 127.0.0.1 --busy-poll --against udp,ucx,libfabric\n"
         "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set operations=500\n"
         "  wharf perf 127.0.0.1 --perftest write_lat \\\n"
         "      --ethernet 127.0.0.1:6001,127.0.0.1:6002\n";
@@ -125,6 +127,9 @@ class PerfCommand : public Command {
     for (Option* each :
          {&verb_option_, &duration_option_, &warmup_option_, &all_sizes_option_, &tag_option_, &workload})
       each->excludes(perftest);
+    Option against = rivals_.declare(app);
+    against.excludes(workload);
+    against.excludes(perftest);
     html_.declare(app);
   }
 
@@ -172,6 +177,13 @@ class PerfCommand : public Command {
     if (tag_option_.given()) run.tag = tag_;
     auto sizes = message_sizes(run.verb, config.protocol);
     if (!sizes) return sizes.error();
+    live::RivalRun beside{run.verb, sizes->front(), iterations_, warmup_, live_.busy_poll};
+    if (rivals_.wanted()) {
+      WHARF_TRY(rivals_.open(config.server, beside, run.loop.concurrency));
+      if (!live_.busy_poll)
+        console.remark(
+            "ucx and libfabric poll without a pause: --busy-poll here and at the server compares alike");
+    }
 
     std::vector<Row> rows;
     bool interrupted = false;
@@ -190,6 +202,13 @@ class PerfCommand : public Command {
       if (!measured) return measured.error();
       interrupted = measured->interrupted;
       rows.push_back({size, *std::move(measured)});
+      if (interrupted) break;
+      if (!rivals_.wanted()) continue;
+      beside.bytes = size;
+      const auto done =
+          rivals_.measure(console, beside, rows.back().measurement.loop.latency.value_at_percentile(50));
+      if (!done) return done.error();
+      interrupted = !*done;
       if (interrupted) break;
     }
     WHARF_TRY(print(console, config, run.loop.concurrency, rows, interrupted));
@@ -362,6 +381,7 @@ class PerfCommand : public Command {
         for (auto& [key, value] : entry.items())
           if (key.starts_with("latency_ns") || key.ends_with("per_second")) value = nullptr;
       }
+      if (rivals_.wanted()) entry["against"] = rivals_.json(row.size);
       list.push_back(std::move(entry));
     }
     console.print(nlohmann::ordered_json{{"server", live::format_place(config.server)},
@@ -373,6 +393,7 @@ class PerfCommand : public Command {
                                          {"results", list}});
     std::string text = fmt::format("{} over {}, concurrency {}\n{}", live::format_place(config.server),
                                    live::name(config.protocol), concurrency, table.text());
+    if (rivals_.wanted()) text += "\n" + rivals_.table().text() + "\n";
     std::string notes;
     std::uint64_t checks = 0;
     for (const Row& row : rows) {
@@ -403,13 +424,17 @@ class PerfCommand : public Command {
     page.section("Results");
     html_.add_plots(page, plots_of(rows), console);
     page.table(table);
+    if (rivals_.wanted()) {
+      page.section("Beside it");
+      page.table(rivals_.table());
+    }
     page.lines(notes);
     if (!overrides_.empty()) add_configuration(page, {"", overrides_, ""});
     return html_.finish(page, console, true);
   }
 
   /// Latency and rate by size; nothing for one size alone.
-  static std::vector<report::Plot> plots_of(const std::vector<Row>& rows) {
+  std::vector<report::Plot> plots_of(const std::vector<Row>& rows) const {
     if (rows.size() < 2) return {};
     report::Plot latency{
         "perf_latency", "Latency by size", "bytes", "latency, us", report::PlotKind::kLines, true, true, {}};
@@ -425,6 +450,7 @@ class PerfCommand : public Command {
         latency.series[i].points.push_back({size, microseconds_at(loop.latency, kPercents[i]), ""});
       rate.series[0].points.push_back({size, per_second(loop, loop.bytes) * 8 / 1e9, ""});
     }
+    rivals_.add_series(latency);
     return {latency, rate};
   }
 
@@ -446,6 +472,7 @@ class PerfCommand : public Command {
 
   LiveOptions live_;
   PerftestMode perftest_;
+  PerfRivals rivals_;
   HtmlPage html_;
   std::string host_;
   std::string verb_ = "write";
