@@ -12,8 +12,8 @@
 
 namespace wharf::live {
 
-/// How long to stay in each step. Spinning forever (`busy_poll`) gives the lowest latency and occupies a
-/// core.
+/// How long to stay in each step. Spinning while there is somebody (`busy_poll`) gives the lowest latency and
+/// occupies a core.
 struct IdleConfig {
   bool busy_poll = false;
   std::uint32_t spins = 2'000;  ///< Empty rounds before the first yield.
@@ -24,10 +24,13 @@ struct IdleConfig {
 /// Counts empty rounds of one reactor.
 class IdlePolicy {
  public:
-  explicit IdlePolicy(const IdleConfig& config) : config_(config) {}
+  explicit IdlePolicy(const IdleConfig& config) : config_(config), spins_on_(config.busy_poll) {}
 
   /// A round did something.
   void worked() { empty_rounds_ = 0; }
+
+  /// Whether there is anybody to be quick for. Without, busy polling ends, too. True at first.
+  void set_awaited(bool awaited) { spins_on_ = config_.busy_poll && awaited; }
 
   /// A round did nothing. May yield or sleep, but never past `deadline`; input on `socket` ends a sleep.
   void idle(TimePs now, TimePs deadline, int socket) {
@@ -44,7 +47,8 @@ class IdlePolicy {
  private:
   /// Spins or yields; false when it is time to sleep.
   bool rest() {
-    if (config_.busy_poll || empty_rounds_ < config_.spins) {
+    if (spins_on_) return true;
+    if (empty_rounds_ < config_.spins) {
       ++empty_rounds_;
       return true;
     }
@@ -61,6 +65,7 @@ class IdlePolicy {
   }
 
   IdleConfig config_;
+  bool spins_on_;
   std::uint32_t empty_rounds_ = 0;
 };
 

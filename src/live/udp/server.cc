@@ -60,6 +60,7 @@ class Server {
       if (host_.round_time() >= next_look) {
         next_look = host_.round_time() + kControlInterval;
         look_at_connections();
+        idle.set_awaited(!sessions_.empty());
         keep_metrics();
         if (config_.once && summary_.clients != 0 && clients() == 0) return finish(false);
       }
