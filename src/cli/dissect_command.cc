@@ -56,8 +56,8 @@ class DissectCommand : public Command {
         .type_name("N")
         .positive();
     app.add_option("--port", ports_,
-                   "UDP packets of this port are of this protocol, such as ub=9000: for live hosts that "
-                   "listen where they were told to; may be repeated")
+                   "UDP packets of this port are of this protocol, such as ub=9000 or ub=4791, whatever a "
+                   "specification says: for live hosts that listen where they were told to; may be repeated")
         .type_name("PROTOCOL=N")
         .one_value_each();
     app.add_flag("-v,--verbose", verbose_, "Every header and field of every frame");
@@ -136,6 +136,14 @@ class DissectCommand : public Command {
       const char* const digits = equals == std::string::npos ? end : text.data() + equals + 1;
       const auto [stop, status] = std::from_chars(digits, end, port);
       if (protocol && status == std::errc{} && stop == end && port != 0) {
+        const auto other = std::ranges::find_if(ports, [&](const wire::ProtocolPort& each) {
+          return each.port == port && each.protocol != *protocol;
+        });
+        if (other != ports.end())
+          return input_error(
+              fmt::format("--port: found {}, expected one protocol of port {}, which is named "
+                          "before",
+                          text, port));
         ports.push_back({port, *protocol});
         continue;
       }

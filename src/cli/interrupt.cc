@@ -32,7 +32,7 @@ void install_interrupt_handler() {
 void end_at_interrupt(const char* sentence) {
   last_sentence = sentence;
   // One that came before.
-  if (requested) on_signal(SIGINT);
+  if (sentence != nullptr && requested) on_signal(SIGINT);
 }
 
 void leave_at_end() { leaves = true; }

@@ -14,7 +14,7 @@ void install_interrupt_handler();
 const std::atomic<bool>& interrupt_requested();
 
 /// For a command that leaves nothing behind while it works: the first interrupt ends it at once, with a
-/// sentence that lasts as long as the program.
+/// sentence that lasts as long as the program. Null: from now on it is asked to finish, as ever.
 void end_at_interrupt(const char* sentence);
 
 /// For a command that leaves a thread behind: the program ends at once when its output has been written,

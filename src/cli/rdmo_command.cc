@@ -55,6 +55,7 @@ class RdmoCommand : public Command {
            "  wharf rdmo target --size 1MiB\n"
            "  wharf rdmo call append 'a record' --to 127.0.0.1\n"
            "  wharf rdmo call flush --to 127.0.0.1 --form published\n"
+           "  wharf rdmo call append 'a record' --worker 127.0.0.1 --grant @log.grant\n"
            "  wharf rdmo bench --size 64B\n"
            "  wharf rdmo bench --workload queue --clients 4\n";
   }
@@ -96,15 +97,19 @@ class RdmoCommand : public Command {
         .required()
         .one_of({"append", "flush", "scatter"});
     text_option_ = call_.add_option("text", text_, "What to append or scatter").type_name("TEXT");
-    call_.add_option("--to", to_, "Where the target listens; 127.0.0.1:18515 by default")
-        .type_name("ADDRESS");
+    to_option_ = call_.add_option("--to", to_, "Where the target listens; 127.0.0.1:18515 by default")
+                     .type_name("ADDRESS");
     call_
         .add_option("--worker", worker_at_,
                     "Connect to a worker that has --connect, with --grant, and not through the target; "
                     "127.0.0.1:18517 by default")
         .type_name("ADDRESS");
-    grant_option_ = call_.add_option("--grant", grant_, "What the target shows under --show-grant")
-                        .type_name("KEY:CELL:ID");
+    grant_option_ =
+        call_
+            .add_option("--grant", grant_,
+                        "What the target shows under --show-grant. Others see it in the list of processes: "
+                        "@FILE reads it from a file, such as @log.grant, and @- from standard input")
+            .type_name("KEY:CELL:ID");
     call_.add_option("--form", form_, "published or extended; extended by default")
         .type_name("NAME")
         .one_of({"published", "extended"});
@@ -251,13 +256,13 @@ class RdmoCommand : public Command {
                                counters.appends, counters.flushes, counters.scatters));
     const live::ProcessRefusals& refused = (*process)->refusals();
     if (refused.addresses + refused.keys + refused.memories + refused.floods + refused.unread +
-            refused.strangers >
+            refused.strangers + refused.silent >
         0)
-      console.remark(
-          fmt::format("refused: {} addresses, {} keys, {} shared memories; cut off: {} that flooded, {} "
-                      "that read no answers, {} that joined no target",
-                      refused.addresses.load(), refused.keys.load(), refused.memories.load(),
-                      refused.floods.load(), refused.unread.load(), refused.strangers.load()));
+      console.remark(fmt::format(
+          "refused: {} addresses, {} keys, {} shared memories; cut off: {} that flooded, {} "
+          "that read no answers, {} that joined no target, {} that said nothing",
+          refused.addresses.load(), refused.keys.load(), refused.memories.load(), refused.floods.load(),
+          refused.unread.load(), refused.strangers.load(), refused.silent.load()));
     return interrupt_requested() ? ExitCode::kInterrupted : ExitCode::kDone;
   }
 
@@ -313,12 +318,19 @@ class RdmoCommand : public Command {
   Result<std::unique_ptr<live::RdmoInitiator>> join(const live::RdmoInitiatorConfig& config) const {
     const auto worker = live::parse_stream_address(worker_at_, live::kRdmoConnectPort);
     if (!worker) return input_error("--worker: " + worker.error().message);
-    const auto grant = live::parse_grant(grant_);
+    const auto grant =
+        grant_.starts_with('@') ? live::read_grant(grant_.substr(1)) : live::parse_grant(grant_);
     if (!grant) return input_error("--grant: " + grant.error().message);
-    auto initiator = live::RdmoInitiator::create(config);
-    if (!initiator) return initiator.error();
-    WHARF_TRY((*initiator)->connect(*worker, *grant));
-    return initiator;
+    return live::RdmoInitiator::join(*worker, *grant, config);
+  }
+
+  /// Until the worker lets it in, nothing is left behind: an interrupt ends it at once.
+  Result<std::unique_ptr<live::RdmoInitiator>> enter(const live::StreamAddress& target,
+                                                     const live::RdmoInitiatorConfig& config) const {
+    end_at_interrupt("wharf: interrupted before the worker had let the call in\n");
+    auto entered = grant_option_.given() ? join(config) : live::RdmoInitiator::meet(target, config);
+    end_at_interrupt(nullptr);
+    return entered;
   }
 
   Result<ExitCode> run_call(const Console& console) {
@@ -331,6 +343,11 @@ class RdmoCommand : public Command {
       return input_error("--expect: the published form has no condition, expected --form extended");
     if (!worker_at_.empty() && !grant_option_.given())
       return input_error("--worker: a worker lets in who has a --grant; expected both, or --to alone");
+    if (grant_option_.given() && to_option_.given())
+      return input_error(
+          fmt::format("--to: found {} and --grant, which connects to a worker and not through the target; "
+                      "expected --worker with --grant, or --to alone",
+                      to_));
     if (operation_ == "flush" && text_option_.given())
       return input_error(fmt::format("text: flush takes none, found {}", text_));
     if (operation_ != "flush" && !text_option_.given())
@@ -342,7 +359,7 @@ class RdmoCommand : public Command {
     if (operation_ == "scatter" && text_.size() > wire::kRdmoEntryDataMax)
       return input_error(
           fmt::format("text: found {} bytes, expected at most {}", text_.size(), wire::kRdmoEntryDataMax));
-    auto met = grant_option_.given() ? join(config) : live::RdmoInitiator::meet(*to, config);
+    auto met = enter(*to, config);
     if (!met) return met.error();
     live::RdmoInitiator& initiator = **met;
     const live::RdmoGrant& grant = initiator.grant();
@@ -529,6 +546,7 @@ class RdmoCommand : public Command {
   std::uint32_t batch_ = 16;
   std::uint32_t rounds_ = 3;
   Option grant_option_;
+  Option to_option_;
   std::string grant_;
   std::string connect_;
   bool show_grant_ = false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cli/interrupt.h"
 #include "report/counted.h"
 #include "report/text_table.h"
 #ifdef WHARF_HAS_UCX
@@ -70,6 +71,11 @@ std::string names_of(const std::vector<ListedWorker>& workers) {
   return text;
 }
 
+ExitCode interrupted(const Console& console, const std::string& what) {
+  console.error("interrupted; " + what);
+  return ExitCode::kInterrupted;
+}
+
 }  // namespace
 
 Result<ExitCode> RdmoWorkers::run(const Console& console) const {
@@ -79,8 +85,9 @@ Result<ExitCode> RdmoWorkers::run(const Console& console) const {
 Result<ExitCode> RdmoWorkers::run_list(const Console& console) const {
   const auto patience = parse_time(list_patience_);
   if (!patience) return input_error("--patience: " + patience.error().message);
-  const auto workers = live::list_workers(*patience);
+  const auto workers = live::list_workers(*patience, &interrupt_requested());
   if (!workers) return workers.error();
+  if (interrupt_requested()) return interrupted(console, "not every worker was asked");
   using report::Align;
   report::TextTable table({{"worker"},
                            {"process", Align::kRight},
@@ -118,8 +125,9 @@ Result<ExitCode> RdmoWorkers::run_stop(const Console& console) const {
     if (!address) return input_error("address: " + address.error().message);
     wanted = fmt::format("{}:{}", address->host, address->port);
   }
-  auto found = live::list_workers(*patience);
+  auto found = live::list_workers(*patience, &interrupt_requested());
   if (!found) return found.error();
+  if (interrupt_requested()) return interrupted(console, "no worker was asked to stop");
   std::vector<ListedWorker> workers = *std::move(found);
   const std::string running = names_of(workers);
   if (!wanted.empty())
@@ -138,7 +146,8 @@ Result<ExitCode> RdmoWorkers::run_stop(const Console& console) const {
   std::string text;
   std::string left;
   for (ListedWorker& each : workers) {
-    const auto stopped = each.stop(*patience);
+    if (interrupt_requested()) break;
+    const auto stopped = each.stop(*patience, &interrupt_requested());
     const bool has_ended = stopped && *stopped;
     nlohmann::ordered_json entry = describe(each.report());
     entry["state"] = has_ended ? "idle" : "stopping";
@@ -152,6 +161,14 @@ Result<ExitCode> RdmoWorkers::run_stop(const Console& console) const {
   }
   console.print(nlohmann::ordered_json{{"stopped", list}});
   console.print(workers.empty() ? "no worker of yours runs on this machine\n" : text);
+  if (interrupt_requested()) {
+    const std::size_t asked = list.size();
+    return interrupted(console, left.empty() && asked == workers.size()
+                                    ? std::string("every worker has ended")
+                                    : fmt::format("{} of {} were asked to stop{}", asked,
+                                                  report::counted(workers.size(), "worker", "workers"),
+                                                  left.empty() ? "" : ", not known to have ended: " + left));
+  }
   if (!left.empty())
     return Error{ErrorKind::kStalled,
                  fmt::format("rdmo stop: no end within {} of the worker at {}", patience_, left)};

@@ -71,6 +71,26 @@ RC_GTEST_PROP(Dissect, ReadsAPortThatIsNamed, (bool answer)) {
   RC_ASSERT(known.reencodes || packet.protocol == Protocol::kRoce);
 }
 
+/// A port that a specification gives to another protocol is what it is said to be; the destination comes
+/// first.
+RC_GTEST_PROP(Dissect, ANamedPortComesBeforeTheSpecifications, (bool answer)) {
+  Packet packet = arbitrary_ub_packet();
+  std::vector<std::byte> frame(encoded_bytes(packet));
+  encode(packet, frame);
+  FrameLayout layout;
+  RC_ASSERT(locate(frame, link_type(packet), layout) == DropReason::kNone);
+  RC_PRE(layout.has_ip && layout.encapsulation == UbEncapsulation::kUdp);
+  constexpr std::uint16_t kOther = 40'000;
+  store_be16(frame.data() + layout.udp_at, answer ? kRocePort : kOther);
+  store_be16(frame.data() + layout.udp_at + 2, answer ? kOther : kRocePort);
+  const std::array<ProtocolPort, 2> named{{{kRocePort, Protocol::kUb}, {kOther, Protocol::kUet}}};
+  const Dissection known = dissect(frame, link_type(packet), std::span(named).first(1));
+  RC_ASSERT(known.reason == DropReason::kNone);
+  RC_ASSERT(known.reencodes);
+  const Dissection destination = dissect(frame, link_type(packet), named);
+  RC_ASSERT((destination.reason == DropReason::kNone && destination.summary == known.summary) == !answer);
+}
+
 /// Prefixes, header, data and digest of any TLP follow one another and cover it.
 RC_GTEST_PROP(Dissect, HeadersTileEveryTlp, (std::uint64_t seed)) {
   const Tlp tlp = arbitrary_tlp(seed);

@@ -33,12 +33,20 @@ bool known_port(std::uint16_t port, const UetOptions& uet, FrameLayout& layout) 
 }
 
 /// The same for the ports that locate() was told of.
-bool named_port(const std::byte* udp, FrameLayout& layout) {
+bool named_port(std::uint16_t port, FrameLayout& layout) {
   if (layout.encapsulation != UbEncapsulation::kUdp) return false;
   for (const ProtocolPort& named : layout.more) {
-    if (named.port != load_be16(udp + 2) && named.port != load_be16(udp)) continue;
+    if (named.port != port) continue;
     layout.protocol = named.protocol;
     return true;
+  }
+  return false;
+}
+
+/// The destination's port, or else the source's. Who names a port knows better than a specification does.
+bool either_port(const std::byte* udp, const UetOptions& uet, FrameLayout& layout) {
+  for (const std::uint16_t port : {load_be16(udp + 2), load_be16(udp)}) {
+    if (named_port(port, layout) || known_port(port, uet, layout)) return true;
   }
   return false;
 }
@@ -50,10 +58,9 @@ bool known_protocol(const std::byte* udp, std::uint8_t protocol, std::uint8_t se
   if (protocol != kIpProtocolUdp) {
     layout.protocol = Protocol::kUet;
     layout.uet_encapsulation = UetEncapsulation::kNativeIp;
-  } else if (!known_port(load_be16(udp + 2), uet, layout)) {
-    if (layout.ports == PortRule::kDestination ||
-        (!known_port(load_be16(udp), uet, layout) && !named_port(udp, layout)))
-      return false;
+  } else if (layout.ports == PortRule::kDestination ? !known_port(load_be16(udp + 2), uet, layout)
+                                                    : !either_port(udp, uet, layout)) {
+    return false;
   }
   if (layout.protocol == Protocol::kUet)
     layout.trim = uet_trim_state_of(static_cast<std::uint8_t>(service >> 2U), uet.dscp);

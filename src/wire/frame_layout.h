@@ -51,7 +51,7 @@ struct FrameLayout {
 
 /// Walks `frame` up to its transport header. Checks lengths, the IP checksum, and that lengths of link, IP
 /// and UDP agree. The UDP checksum is not checked: all protocols send 0, and ICRC, CRC or FCS cover the data.
-/// With PortRule::kEither the ports of `more` are known, too.
+/// With PortRule::kEither the ports of `more` are known, too, before those of the specifications.
 /// Lengths of a trimmed UET packet may be those that it had before: its transport ends with the frame.
 DropReason locate(std::span<const std::byte> frame, LinkType link, FrameLayout& layout,
                   const UetOptions& uet = {}, PortRule ports = PortRule::kDestination,

@@ -163,6 +163,8 @@ TEST(Cli, UsageErrorsAreExitCodeTwo) {
 
 // No number wraps around, and none is refused with numbers that nobody can read.
 TEST(Cli, NumbersAreWholeAndInTheirRange) {
+  expect_refusal({"dissect", "x.pcap", "--port", "ub=9000", "--port", "roce=9000"}, 3,
+                 "--port: found roce=9000, expected one protocol of port 9000");
   expect_refusal({"dissect", "x.pcap", "--frame", "0"}, 3, "--frame: found 0, expected at least 1");
   expect_refusal({"compare", "a", "b", "--limit", "0"}, 3, "--limit: found 0, expected at least 1");
   expect_refusal({"perf", "127.0.0.1", "--iterations", "0"}, 3, "--iterations: found 0, expected at least 1");

@@ -202,6 +202,17 @@ void expect_refusal(std::vector<std::string> arguments, int code, const std::str
   EXPECT_THAT(outcome.err, testing::HasSubstr(complaint));
 }
 
+TEST(LiveCommandLine, AnInterruptBeforePerftestsPeerCameIsNoResult) {
+  Running server({WHARF_PROGRAM, "perf", "--perftest", "write_lat", "--listen", "127.0.0.1:0", "--ethernet",
+                  "127.0.0.1:0,127.0.0.1:9", "--json"});
+  EXPECT_THAT(server.first_error_line(), testing::HasSubstr("waiting for ib_write_lat"));
+  server.signal(SIGINT);
+  const Outcome outcome = server.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, testing::HasSubstr("interrupted before perftest's peer had introduced itself"));
+}
+
 TEST(LiveCommandLine, RefusesInOneSentence) {
   expect_refusal({"perf"}, 2, "HOST is required");
   expect_refusal({"perf", "127.0.0.1", "--iteration", "5"}, 2, "--iterations");

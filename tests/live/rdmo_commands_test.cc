@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -20,6 +21,7 @@
 #include <memory>
 
 #include "live/rdmo/played_worker_test_support.h"
+#include "live/rdmo/stream_channel.h"
 #endif
 
 namespace wharf {
@@ -142,10 +144,89 @@ TEST(RdmoService, AnInitiatorConnectsByAddressWithAGrant) {
   grant[0] = grant[0] == '1' ? '2' : '1';
   const Outcome refused = cli_test::run(rdmo({"call", "flush", "--worker", connect, "--grant", grant}));
   EXPECT_EQ(refused.exit_code, 4);
-  EXPECT_THAT(refused.err, testing::HasSubstr("the worker refuses: bad key"));
+  EXPECT_THAT(refused.err, testing::HasSubstr("joining target 0 at the worker " + connect +
+                                              ": the worker refuses: bad key"));
   EXPECT_EQ(cli_test::run(rdmo({"call", "flush", "--worker", connect})).exit_code, 3);
   EXPECT_EQ(cli_test::run(rdmo({"call", "flush", "--grant", "7"})).exit_code, 3);
   EXPECT_EQ(cli_test::run(rdmo({"worker", "--connect", ":1", "--layout", "guide"})).exit_code, 3);
+}
+
+TEST(RdmoService, AGrantComesFromAFileThatNobodyElseReads) {
+  Running worker{rdmo({"worker", "--listen", "127.0.0.1:0", "--connect", "127.0.0.1:0", "--json"})};
+  const nlohmann::json ready = nlohmann::json::parse(worker.first_line());
+  const std::string connect = ready.at("connect").get<std::string>();
+  Running target{rdmo(
+      {"target", "--worker", ready.at("address").get<std::string>(), "--listen", "127.0.0.1:0", "--json"})};
+  const std::string grant = nlohmann::json::parse(target.first_line()).at("grant").get<std::string>();
+  const cli_test::ScratchDirectory scratch;
+  const auto call = [&](const std::string& from) {
+    return rdmo({"call", "append", "x", "--worker", connect, "--grant", from});
+  };
+  const std::string file = scratch / "log.grant";
+  std::ofstream(file) << grant << '\n';
+  EXPECT_EQ(cli_test::run(call("@" + file)).exit_code, 0);
+  std::vector<std::string> piped{"sh", "-c", "exec \"$@\" <\"$0\"", file};
+  for (const std::string& each : call("@-")) piped.push_back(each);
+  EXPECT_EQ(cli_test::run(piped).exit_code, 0);
+  std::ofstream(scratch / "empty.grant") << " \n";
+  std::ofstream(scratch / "long.grant") << grant << std::string(1000, '\n');
+  std::ofstream(scratch / "wrong.grant") << "12345678:9";
+  const std::vector<std::pair<std::string, std::string>> refused{
+      {"@" + (scratch / "none.grant"), "none.grant cannot be read: No such file or directory"},
+      {"@" + (scratch / "empty.grant"), "empty.grant is empty, expected KEY:CELL:ID"},
+      {"@" + (scratch / "long.grant"), "long.grant holds something else than KEY:CELL:ID"},
+      {"@" + (scratch / "wrong.grant"), "wrong.grant holds something else than KEY:CELL:ID"},
+      {"@-", "standard input is empty, expected KEY:CELL:ID"},
+      {"@", "found no file's name, expected one, or - for standard input"}};
+  for (const auto& [from, text] : refused) {
+    const Outcome outcome = cli_test::run(call(from));
+    EXPECT_EQ(outcome.exit_code, 3) << from;
+    EXPECT_THAT(outcome.err, testing::HasSubstr(text));
+    EXPECT_THAT(outcome.err, testing::Not(testing::HasSubstr("12345678"))) << "it may be a key";
+  }
+}
+
+/// Somebody who takes connections and says nothing.
+struct Mute {
+  Mute() : listener(*live::StreamListener::listen({})) {}
+  std::string address() const { return "127.0.0.1:" + std::to_string(listener.port()); }
+  void wait_for_somebody() {
+    while (!channel.open()) {
+      channel = listener.accept();
+      ::usleep(1000);
+    }
+  }
+  live::StreamListener listener;
+  live::StreamChannel channel;
+};
+
+TEST(RdmoInterrupts, EndACallThatIsNotLetIn) {
+  for (const bool joins : {true, false}) {
+    Mute mute;
+    std::vector<std::string> command = rdmo({"call", "flush", joins ? "--worker" : "--to", mute.address()});
+    if (joins) command.insert(command.end(), {"--grant", "1:2:3"});
+    Running call(command);
+    mute.wait_for_somebody();
+    const auto since = std::chrono::steady_clock::now();
+    call.signal(SIGINT);
+    const Outcome outcome = call.wait();
+    EXPECT_EQ(outcome.exit_code, 130) << joins;
+    EXPECT_THAT(outcome.err, testing::HasSubstr("interrupted before the worker had let the call in"));
+    EXPECT_LT(std::chrono::steady_clock::now() - since, std::chrono::seconds(5)) << "its patience is 10 s";
+  }
+}
+
+TEST_F(RdmoCommands, AnInterruptEndsTheWaitForAFrozenWorker) {
+  worker_.signal(SIGSTOP);
+  for (const std::string command : {"list", "stop"}) {
+    Running waiting(rdmo({command, "--patience", "3600s"}));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    waiting.signal(SIGINT);
+    const Outcome outcome = waiting.wait();
+    EXPECT_EQ(outcome.exit_code, 130);
+    EXPECT_THAT(outcome.err, testing::HasSubstr("interrupted; "));
+  }
+  worker_.signal(SIGCONT);
 }
 
 TEST_F(RdmoCommands, AKilledWorkerIsListedNoMore) {
@@ -232,6 +313,8 @@ TEST(RdmoRefusals, ACallTakesWhatItsOperationHas) {
       {{"call", "flush", "x"}, 3, "text: flush takes none, found x"},
       {{"call", "append", "x", "--at", "9"}, 3, "--at: append has no offset, expected scatter"},
       {{"call", "scatter", "x", "--expect", "9"}, 3, "--expect: scatter has no condition, expected append"},
+      {{"call", "flush", "--grant", "1:2:3", "--to", "10.0.0.1"}, 3, "--to: found 10.0.0.1 and --grant"},
+      {{"stop", "nowhere"}, 3, "wharf: address: found nowhere, expected an IPv4 address"},
       {{"call", "append"}, 2, "wharf rdmo call append: TEXT is required"}};
   for (const auto& [command, code, text] : refused) {
     const Outcome outcome = cli_test::run(rdmo(command));

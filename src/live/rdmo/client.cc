@@ -282,6 +282,17 @@ Result<std::unique_ptr<RdmoInitiator>> RdmoInitiator::meet(const StreamAddress& 
   return initiator;
 }
 
+Result<std::unique_ptr<RdmoInitiator>> RdmoInitiator::join(const StreamAddress& worker,
+                                                           const RdmoGrant& grant,
+                                                           const RdmoInitiatorConfig& config) {
+  auto made = create(config);
+  if (!made) return made.error();
+  const auto joined = (*made)->connect(worker, grant);
+  if (joined) return made;
+  return Error{joined.error().kind, fmt::format("joining target {} at the worker {}:{}: {}", grant.client,
+                                                worker.host, worker.port, joined.error().message)};
+}
+
 Result<void> RdmoInitiator::begin(const RdmoGrant& grant) {
   grant_ = grant;
   config_.initiator.client = grant.client;
@@ -297,12 +308,12 @@ Result<void> RdmoInitiator::connect(const StreamAddress& worker, const RdmoGrant
   if (!endpoint) return endpoint.error();
   endpoint_ = *endpoint;
   WHARF_TRY(port_->flush(endpoint_, config_.initiator.time_max));
-  WHARF_TRY(join());
+  WHARF_TRY(say_hello());
   return begin(grant);
 }
 
 /// The key is what lets it in.
-Result<void> RdmoInitiator::join() {
+Result<void> RdmoInitiator::say_hello() {
   wire::RdmoExtendedRequest hello;
   hello.operation = wire::RdmoExtendedOperation::kHello;
   hello.client = grant_.client;

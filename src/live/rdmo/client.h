@@ -45,6 +45,9 @@ struct RdmoGrant {
 /// right.
 std::string format_grant(const RdmoGrant& grant);
 Result<RdmoGrant> parse_grant(std::string_view text);
+/// The same from a file that holds one and perhaps spaces or lines around it; "-" is standard input. What is
+/// wrong is said without what the file holds: that may be a key.
+Result<RdmoGrant> read_grant(const std::string& file);
 
 struct RdmoTargetConfig {
   StreamAddress worker;
@@ -136,6 +139,9 @@ class RdmoInitiator : private MessageTaker {
   static Result<std::unique_ptr<RdmoInitiator>> create(const RdmoInitiatorConfig& config);
   /// Meets a target over TCP and connects to its worker.
   static Result<std::unique_ptr<RdmoInitiator>> meet(const StreamAddress& target, RdmoInitiatorConfig config);
+  /// Connects to a worker by its network address, with a grant. A failure names the worker.
+  static Result<std::unique_ptr<RdmoInitiator>> join(const StreamAddress& worker, const RdmoGrant& grant,
+                                                     const RdmoInitiatorConfig& config);
 
   ~RdmoInitiator() override;
 
@@ -161,7 +167,7 @@ class RdmoInitiator : private MessageTaker {
   rdmo::Taken take(ucp_ep_h reply, std::uint32_t id, std::span<const std::byte> header,
                    const rdmo::Payload& payload) override;
   Result<void> begin(const RdmoGrant& grant);
-  Result<void> join();
+  Result<void> say_hello();
 
   std::optional<wire::RdmoStatus> joined_;  ///< What the worker says, when it has connected by itself.
   RdmoInitiatorConfig config_;

@@ -37,8 +37,7 @@ Result<sockaddr_in> system_address(const StreamAddress& address) {
   result.sin_family = AF_INET;
   result.sin_port = htons(address.port);
   if (::inet_pton(AF_INET, address.host.c_str(), &result.sin_addr) != 1)
-    return input_error(
-        fmt::format("address: found {}, expected an IPv4 address such as 127.0.0.1", address.host));
+    return input_error(fmt::format("found {}, expected an IPv4 address such as 127.0.0.1", address.host));
   return result;
 }
 
@@ -100,7 +99,7 @@ void StreamChannel::close() {
 Result<StreamChannel> StreamChannel::connect(const StreamAddress& address, TimePs patience) {
   const auto where = [&] { return fmt::format("connecting to {}:{}", address.host, address.port); };
   auto to = system_address(address);
-  if (!to) return to.error();
+  if (!to) return input_error(where() + ": " + to.error().message);
   StreamChannel channel(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!channel.open()) return system_error("socket");
   if (::connect(channel.descriptor_, reinterpret_cast<const sockaddr*>(&*to), sizeof *to) == 0)
@@ -187,7 +186,7 @@ StreamListener::~StreamListener() {
 
 Result<StreamListener> StreamListener::listen(const StreamAddress& address) {
   auto at = system_address(address);
-  if (!at) return at.error();
+  if (!at) return input_error("listening: " + at.error().message);
   StreamListener listener;
   listener.descriptor_ = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (listener.descriptor_ < 0) return system_error("socket");

@@ -64,6 +64,9 @@ Result<void> WorkerProcess::open() {
     const auto listening = port_->listen(config_.connect->host, config_.connect->port);
     if (!listening) return listening.error();
     connect_port_ = *listening;
+    auto silent = SilentConnections::at(connect_port_);
+    if (!silent) return silent.error();
+    silent_ = *std::move(silent);
   }
   if (config_.listed) {
     auto entry = RosterEntry::enter();
@@ -223,7 +226,10 @@ bool WorkerProcess::accept_channels() {
 bool WorkerProcess::serve_channels() {
   bool worked = accept_channels();
   offers_.progress(attentive_.now());
-  if (config_.connect) take_strangers();
+  if (config_.connect) {
+    take_strangers();
+    refusals_.silent += silent_->look(attentive_.now(), config_.targetless_max);
+  }
   if (entry_) entry_->progress([this] { return report(); });
   std::vector<std::byte> message;
   std::size_t targetless = 0;

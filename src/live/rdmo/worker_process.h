@@ -21,6 +21,7 @@
 #include "live/rdmo/peer_blobs.h"
 #include "live/rdmo/places.h"
 #include "live/rdmo/sealed_memory.h"
+#include "live/rdmo/silent_connections.h"
 #include "live/rdmo/stream_channel.h"
 #include "live/rdmo/ucx_port.h"
 #include "live/rdmo/waiting_messages.h"
@@ -56,6 +57,7 @@ struct ProcessRefusals {
   std::atomic<std::uint64_t> floods{0};     ///< Initiators cut off: more waited than one may have here.
   std::atomic<std::uint64_t> unread{0};     ///< The same, while they read no answers.
   std::atomic<std::uint64_t> strangers{0};  ///< That connected and joined no target in time.
+  std::atomic<std::uint64_t> silent{0};     ///< That connected and said nothing.
 };
 
 class WorkerProcess : private MessageTaker {
@@ -174,6 +176,7 @@ class WorkerProcess : private MessageTaker {
   std::vector<rdmo::PeerId> leaving_;  ///< Whose endpoints are closed, and whose places are not free yet.
   std::deque<Stranger> strangers_;     ///< The oldest first.
   std::uint16_t connect_port_ = 0;
+  std::optional<SilentConnections> silent_;
   Places<Target> targets_;  ///< By handle.
   Places<Memory> memories_;
   std::deque<Operation> operations_;

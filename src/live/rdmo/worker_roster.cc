@@ -118,18 +118,33 @@ Result<std::set<std::string>> socket_names() {
   return names;
 }
 
-/// Waits for one packet until `until`; 0: the other end has gone, or nothing came.
-std::size_t hear(const Descriptor& socket, Packet& packet, const LiveClock& clock, TimePs until, bool& gone) {
+/// A signal that comes just before a wait does not end it: no wait is longer.
+constexpr std::int64_t kWaitMostMs = 100;
+
+/// How long somebody waits.
+struct Patience {
+  LiveClock clock;
+  TimePs most;
+  const std::atomic<bool>* interrupted = nullptr;
+  bool over() const {
+    return clock.now() >= most || (interrupted != nullptr && interrupted->load(std::memory_order_relaxed));
+  }
+  int wait_ms() const {
+    const std::int64_t left = (most - clock.now()) / milliseconds(1) + 1;
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, kWaitMostMs));
+  }
+};
+
+/// Waits for one packet; 0: the other end has gone, or nothing came.
+std::size_t hear(const Descriptor& socket, Packet& packet, const Patience& patience, bool& gone) {
   gone = false;
   for (;;) {
     const ssize_t length = ::recv(socket.number(), packet.data(), packet.size(), MSG_DONTWAIT);
     if (length > 0) return static_cast<std::size_t>(length);
     gone = length == 0 || (errno != EAGAIN && errno != EINTR);
-    const TimePs now = clock.now();
-    if (gone || now >= until) return 0;
+    if (gone || patience.over()) return 0;
     pollfd one{socket.number(), POLLIN, 0};
-    const std::int64_t left = (until - now) / milliseconds(1) + 1;
-    ::poll(&one, 1, static_cast<int>(std::min<std::int64_t>(left, 1000)));
+    ::poll(&one, 1, patience.wait_ms());
   }
 }
 
@@ -191,7 +206,7 @@ bool RosterEntry::serve(Caller& caller, const std::function<WorkerReport()>& rep
 
 // --- Those who look
 
-Result<std::vector<ListedWorker>> list_workers(TimePs patience) {
+Result<std::vector<ListedWorker>> list_workers(TimePs most, const std::atomic<bool>* interrupted) {
   const auto names = socket_names();
   if (!names) return names.error();
   std::vector<ListedWorker> workers;
@@ -209,11 +224,11 @@ Result<std::vector<ListedWorker>> list_workers(TimePs patience) {
     (void)::send(worker.connection_.number(), &kReport, sizeof kReport, MSG_DONTWAIT | MSG_NOSIGNAL);
     workers.push_back(std::move(worker));
   }
-  const LiveClock clock;
+  const Patience patience{LiveClock(), most, interrupted};
   std::erase_if(workers, [&](ListedWorker& worker) {
     Packet packet{};
     bool gone = false;
-    const std::size_t length = hear(worker.connection_, packet, clock, patience, gone);
+    const std::size_t length = hear(worker.connection_, packet, patience, gone);
     if (gone) return true;
     // What makes no sense is another version's: it is there, and that is all that can be said.
     if (length > 0 && !decode(std::span(packet).first(length), worker.report_))
@@ -227,22 +242,22 @@ Result<std::vector<ListedWorker>> list_workers(TimePs patience) {
   return workers;
 }
 
-Result<bool> ListedWorker::stop(TimePs patience) {
+Result<bool> ListedWorker::stop(TimePs most, const std::atomic<bool>* interrupted) {
   const ssize_t sent = ::send(connection_.number(), &kStop, sizeof kStop, MSG_DONTWAIT | MSG_NOSIGNAL);
   // Reset: it was killed with questions that it had not read.
   if (sent != 1 && errno != EPIPE && errno != ECONNRESET) return roster_error("stopping the worker");
-  const LiveClock clock;
+  const Patience patience{LiveClock(), most, interrupted};
   bool gone = false;
   do {
     Packet packet{};
-    hear(connection_, packet, clock, patience, gone);
-  } while (!gone && clock.now() < patience);
+    hear(connection_, packet, patience, gone);
+  } while (!gone && !patience.over());
   // That the connection has ended is not enough: the name goes with the process.
   for (const SocketName name(name_); gone;) {
     const Descriptor socket = local_socket();
     if (!socket.open()) return roster_error("asking workers");
     if (::connect(socket.number(), name.get(), name.length) != 0 && errno == ECONNREFUSED) return true;
-    if (clock.now() >= patience) return false;
+    if (patience.over()) return false;
     ::poll(nullptr, 0, 1);
   }
   return false;

@@ -5,6 +5,7 @@
 // 0102).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -66,18 +67,20 @@ class RosterEntry {
 class ListedWorker {
  public:
   const WorkerReport& report() const { return report_; }
-  /// Asks it to end in order, and waits until it has: its address is free then. False: not in that time.
-  Result<bool> stop(TimePs patience);
+  /// Asks it to end in order, and waits until it has: its address is free then. False: not in that time, or
+  /// not before `interrupted` was set.
+  Result<bool> stop(TimePs patience, const std::atomic<bool>* interrupted = nullptr);
 
  private:
-  friend Result<std::vector<ListedWorker>> list_workers(TimePs);
+  friend Result<std::vector<ListedWorker>> list_workers(TimePs, const std::atomic<bool>*);
   std::string name_;  ///< Of its socket.
   Descriptor connection_;
   WorkerReport report_;
 };
 
 /// All workers of this user in this machine's network, by address. One that says nothing within `patience` is
-/// silent.
-Result<std::vector<ListedWorker>> list_workers(TimePs patience = seconds(1));
+/// silent, as is one that is waited for when `interrupted` is set.
+Result<std::vector<ListedWorker>> list_workers(TimePs patience = seconds(1),
+                                               const std::atomic<bool>* interrupted = nullptr);
 
 }  // namespace wharf::live

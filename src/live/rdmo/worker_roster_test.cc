@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "live/rdmo/child_process.h"
 #include "live/rdmo/client.h"
 #include "live/rdmo/worker_process.h"
+#include "live/reactor/live_clock.h"
 
 namespace wharf::live {
 namespace {
@@ -125,6 +128,23 @@ TEST_F(WorkerRosterTest, AFrozenOneIsSilentAndHoldsNobodyUp) {
   const auto later = found->stop(seconds(60));
   ASSERT_TRUE(later) << later.error().message;
   EXPECT_TRUE(*later);
+}
+
+TEST_F(WorkerRosterTest, AnInterruptEndsTheWaitForAnEnd) {
+  std::optional<ListedWorker> found = find();
+  ASSERT_TRUE(found);
+  ASSERT_EQ(::kill(child_.process(), SIGSTOP), 0);
+  std::atomic<bool> interrupted{false};
+  std::thread other([&] {
+    ::usleep(200'000);
+    interrupted = true;
+  });
+  const LiveClock clock;
+  const auto stopped = found->stop(seconds(60), &interrupted);
+  EXPECT_TRUE(stopped.ok() && !*stopped);
+  EXPECT_LT(clock.now(), seconds(30));
+  other.join();
+  ASSERT_EQ(::kill(child_.process(), SIGCONT), 0);
 }
 
 TEST_F(WorkerRosterTest, CallersThatStayArePushedOut) {

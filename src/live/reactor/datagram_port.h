@@ -92,8 +92,10 @@ class DatagramPort {
   /// Somebody waits until the system has room for it, or for its turn: waited() shall be called again soon.
   virtual bool short_of_room() const { return false; }
 
-  /// An end that has ended for certain, each told once; before what the last receive() took.
-  virtual std::optional<UdpEndpoint> next_gone() { return std::nullopt; }
+  /// An end that has ended for certain; before what the last receive() took. It is told until
+  /// gone_is_known(): who learns of it may find no memory to do something about it.
+  virtual std::optional<UdpEndpoint> next_gone() const { return std::nullopt; }
+  virtual void gone_is_known() {}
   /// In the child of a fork: closes what it has of the descriptors. Not to be touched afterwards.
   virtual void abandon() { ::close(descriptor_); }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <span>
 #include <utility>
@@ -24,6 +25,9 @@ constexpr std::uint64_t kNudgeTag = 1;
 constexpr std::uint32_t kLookEvery = 64;
 /// Each link has one descriptor, each newcomer too; the name and the nudge are beside them.
 constexpr std::size_t kHeldMost = 2 * ShmMesh::kLinksMost + ShmMesh::kNewcomersMost + 3;
+
+/// Held by whoever makes or ends a link, and by whoever forks.
+constinit std::mutex fork_gate;
 
 std::uint64_t key_of(const UdpEndpoint& end) { return (std::uint64_t{end.address} << 16U) | end.port; }
 
@@ -66,6 +70,18 @@ ShmMesh::ShmMesh(Descriptor waits, Descriptor nudge, ShmListener listener, const
   held_[2].store(listener_.descriptor());
 }
 
+ShmMesh::~ShmMesh() {
+  const std::lock_guard still(fork_gate);
+  newcomers_.clear();
+  inbound_.clear();
+  outbound_.clear();
+}
+
+void ShmMesh::before_fork() { fork_gate.lock(); }
+void ShmMesh::after_fork_in_parent() { fork_gate.unlock(); }
+/// The thread that has locked it is the child's only one.
+void ShmMesh::after_fork_in_child() { fork_gate.unlock(); }
+
 // --- What the system is asked to watch
 
 ShmMesh::Held ShmMesh::hold(int descriptor) {
@@ -97,6 +113,8 @@ void ShmMesh::look(bool strokes) {
   std::array<epoll_event, 32> events;
   const int count = ::epoll_wait(waits_.number(), events.data(), static_cast<int>(events.size()), 0);
   const std::span<const epoll_event> seen(events.data(), static_cast<std::size_t>(std::max(count, 0)));
+  if (seen.empty() && !newcomers_wait_) return;
+  const std::lock_guard still(fork_gate);
   // It is told once, and what comes before it in the list may find no memory.
   for (const epoll_event& event : seen) newcomers_wait_ |= event.data.u64 == kListenerTag;
   for (const epoll_event& event : seen) {
@@ -200,7 +218,7 @@ void ShmMesh::adopt(const ShmConnection& from, const UdpEndpoint& remote, Shared
     return each->remote == remote;
   });
   if (earlier != inbound_.end()) remove_inbound(static_cast<std::size_t>(earlier - inbound_.begin()));
-  if (inbound_.size() == kLinksMost) return;
+  if (inbound_.size() == kLinksMost || inbound_of(from.process) >= kLinksOfProcessMost) return;
   make_room_for_one(inbound_);
   shared.keep_from_children();
   const std::uint64_t tag = next_tag_++;
@@ -214,6 +232,16 @@ void ShmMesh::adopt(const ShmConnection& from, const UdpEndpoint& remote, Shared
   const Link* const way_back = outbound(remote);
   inbound_.back()->proven = way_back != nullptr && way_back->process == from.process;
   wake_sleeper();
+}
+
+std::size_t ShmMesh::inbound_of(pid_t process) const {
+  return static_cast<std::size_t>(std::count_if(inbound_.begin(), inbound_.end(),
+                                                [&](const auto& each) { return each->process == process; }));
+}
+
+std::size_t ShmMesh::outbound_of(pid_t process) const {
+  return static_cast<std::size_t>(std::count_if(
+      outbound_.begin(), outbound_.end(), [&](const auto& each) { return each.second->process == process; }));
 }
 
 /// What it has sent and nobody has taken is lost, as on a way that breaks.
@@ -280,6 +308,7 @@ std::size_t ShmMesh::take_from(Link& link, std::size_t at, std::size_t most) {
 
 /// Those whose rings are empty.
 void ShmMesh::remove_ended() {
+  const std::lock_guard still(fork_gate);
   for (std::size_t at = 0; at < inbound_.size();) {
     const Link& link = *inbound_[at];
     if (link.ended && !link.taken && (link.empty || link.refused)) {
@@ -295,12 +324,11 @@ void ShmMesh::tell_gone(const UdpEndpoint& end) {
   if (!told && gone_.size() < kLinksMost) gone_.push_back(end);  // There is room, see open().
 }
 
-std::optional<UdpEndpoint> ShmMesh::next_gone() {
-  if (gone_.empty()) return std::nullopt;
-  const UdpEndpoint end = gone_.back();
-  gone_.pop_back();
-  return end;
+std::optional<UdpEndpoint> ShmMesh::next_gone() const {
+  return gone_.empty() ? std::nullopt : std::optional(gone_.back());
 }
+
+void ShmMesh::gone_is_known() { gone_.pop_back(); }
 
 // --- Frames that leave
 
@@ -331,8 +359,9 @@ ShmMesh::Link* ShmMesh::reach(const UdpEndpoint& to) {
 
 ShmMesh::Link* ShmMesh::connect(const UdpEndpoint& to) {
   if (outbound_.size() == kLinksMost) return nullptr;
+  const std::lock_guard still(fork_gate);
   const auto connection = connect_shm(name_of(to), kTimeZero);
-  if (!connection) return nullptr;
+  if (!connection || outbound_of(connection->process) >= kLinksOfProcessMost) return nullptr;
   SharedLink::OtherEnd other;
   auto shared = SharedLink::create(other);
   if (!shared) return nullptr;

@@ -31,19 +31,29 @@ class ShmMesh final : public DatagramPort {
  public:
   /// Links each way. What is for or from a further end is dropped.
   static constexpr std::size_t kLinksMost = 1024;
+  /// Of these to, or from, one process: it may have several ends, but leaves room for others.
+  static constexpr std::size_t kLinksOfProcessMost = 64;
   /// Connections that have not handed over a link yet; one more ends the oldest.
   static constexpr std::size_t kNewcomersMost = 64;
 
   /// Takes the name. One that is taken is an environment error.
   static Result<std::unique_ptr<ShmMesh>> open(const UdpEndpoint& local);
+  ~ShmMesh() override;
   /// The name in shm_rendezvous.h of an end.
   static std::string name_of(const UdpEndpoint& end);
 
   std::size_t receive() override;
   bool prepare_wait() override;
   void waited() override;
-  std::optional<UdpEndpoint> next_gone() override;
+  std::optional<UdpEndpoint> next_gone() const override;
+  void gone_is_known() override;
   void abandon() override;
+
+  /// For pthread_atfork(), once for all: while a link is made or ended, abandon() would not find all that a
+  /// child has of it, so nothing is forked then.
+  static void before_fork();
+  static void after_fork_in_parent();
+  static void after_fork_in_child();
   bool short_of_room() const override { return newcomers_wait_; }
 
   std::size_t links() const { return inbound_.size() + outbound_.size(); }
@@ -88,6 +98,8 @@ class ShmMesh final : public DatagramPort {
   };
 
   ShmMesh(Descriptor waits, Descriptor nudge, ShmListener listener, const UdpEndpoint& local);
+  std::size_t inbound_of(pid_t process) const;
+  std::size_t outbound_of(pid_t process) const;
   void send_queued(std::size_t count) override;
 
   Held hold(int descriptor);

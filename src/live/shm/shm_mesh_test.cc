@@ -4,14 +4,22 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 
@@ -133,6 +141,8 @@ TEST(ShmMesh, TheLastFramesComeBeforeTheEnd) {
   EXPECT_EQ(right->receive(), 8U);
   EXPECT_EQ(right->receive(), 0U);
   EXPECT_EQ(right->next_gone(), gone);
+  EXPECT_EQ(right->next_gone(), gone) << "nobody has said that it is known";
+  right->gone_is_known();
   EXPECT_FALSE(right->next_gone().has_value());
   EXPECT_EQ(right->links(), 0U);
 }
@@ -274,6 +284,87 @@ TEST(ShmMesh, AChildThatHasAbandonedItKeepsNothingOpen) {
   EXPECT_EQ(woken(*right), 0U);
   EXPECT_EQ(right->next_gone(), own_end(1));
   EXPECT_TRUE(ShmMesh::open(own_end(1)).ok()) << "the name is free";
+}
+
+TEST(ShmMesh, OneProcessLeavesLinksForOthers) {
+  const auto left = mesh(1);
+  const auto right = mesh(2);
+  const std::uint16_t port = right->local().port;
+  const Forked greedy([&] {
+    static std::vector<Result<SharedLink>> links;
+    for (std::uint32_t each = 0; each < ShmMesh::kLinksOfProcessMost + 6; ++each) {
+      const auto connection = connect_shm(ShmMesh::name_of(right->local()), kTimeZero);
+      SharedLink::OtherEnd other;
+      links.push_back(SharedLink::create(other));
+      WHARF_CHECK(connection.ok() && links.back().ok());
+      WHARF_CHECK(hand_over(*connection, {static_cast<std::uint16_t>(1'000 + each), port}, other).ok());
+      const std::byte frame{9};
+      WHARF_CHECK(links.back()->writer().put({&frame, 1}, 0));
+    }
+  });
+  std::size_t heard = 0;
+  for (int turn = 0; turn < 1'000; ++turn) {
+    right->waited();
+    heard += right->receive();
+  }
+  EXPECT_EQ(heard, ShmMesh::kLinksOfProcessMost);
+  EXPECT_EQ(right->links(), ShmMesh::kLinksOfProcessMost);
+  send(*left, right->local(), 64, std::byte{1});
+  EXPECT_EQ(woken(*right), 1U);
+}
+
+std::size_t lines_with(const char* file, const std::string& word) {
+  std::ifstream in(file);
+  std::size_t count = 0;
+  for (std::string line; std::getline(in, line);) count += line.find(word) != std::string::npos ? 1 : 0;
+  return count;
+}
+
+std::size_t descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// A thread makes links without an end, to a peer that comes and goes.
+TEST(ShmMesh, AChildHasNothingOfALinkThatIsBeingMade) {
+  ASSERT_EQ(
+      ::pthread_atfork(ShmMesh::before_fork, ShmMesh::after_fork_in_parent, ShmMesh::after_fork_in_child), 0);
+  const UdpEndpoint there = own_end(1);
+  const Forked peer([there] {
+    std::thread([there] {
+      for (;;) {
+        if (const auto own = ShmMesh::open(there)) (*own)->waited();
+      }
+    }).detach();
+  });
+  const std::size_t before = descriptors();
+  const auto left = mesh(2);
+  std::atomic<bool> over{false};
+  std::uint64_t made = 0;
+  std::thread maker([&] {
+    while (!over) {
+      send(*left, there, 64, std::byte{1});
+      made += left->links();
+      left->waited();
+      left->receive();
+      while (left->next_gone()) left->gone_is_known();
+    }
+  });
+  int held = 0;
+  for (int fork = 0; fork < 200; ++fork) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      left->abandon();
+      ::_exit(descriptors() == before && lines_with("/proc/self/maps", "wharf_link") == 0 ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    held += status != 0 ? 1 : 0;
+  }
+  over = true;
+  maker.join();
+  EXPECT_EQ(held, 0) << "of 200 children";
+  EXPECT_GT(made, 0U);
 }
 
 }  // namespace

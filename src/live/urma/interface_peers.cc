@@ -267,11 +267,11 @@ void Interface::lose(Peer& peer) {
 
 /// What the port knows to be gone will not answer, however long one asks.
 void Interface::lose_gone() {
-  while (const std::optional<UdpEndpoint> gone = port_->next_gone()) {
+  // One for which there is no memory is told again: no request of its would end otherwise.
+  for (; const std::optional<UdpEndpoint> gone = port_->next_gone(); port_->gone_is_known()) {
     Peer* const peer = find(*gone);
     if (peer == nullptr) continue;
     if (peer->state == Peer::State::kAsking) peer->give_up_at = now_;  // It was there when it was asked.
-    if (peer->state != Peer::State::kUp) continue;
     lose(*peer);
     review(*peer);
   }

@@ -25,6 +25,8 @@ namespace {
 
 /// Ports that are tried before a process gives up finding one that is free at all its addresses.
 constexpr int kPortAttempts = 64;
+/// Names that are tried before it is believed that none can be had.
+constexpr int kTrials = 3;
 constexpr const char* kDefaultDevices = "lo,shm";
 
 struct NetworkAddress {
@@ -223,14 +225,33 @@ urma_status_t Library::start(std::uint32_t uasid) {
     device->addresses = each.addresses;
     devices_.push_back(std::move(device));
   }
+  // A program that has asked for nothing does without shared memory where the system forbids local sockets.
+  if (text == nullptr) leave_out_shared_memory();
   const urma_status_t status = take_ports(uasid);
   if (status != URMA_SUCCESS) return status;
   if (!watches_forks_) {
-    ::pthread_atfork(nullptr, nullptr, [] { get().forget_everything(); });
+    ::pthread_atfork(ShmMesh::before_fork, ShmMesh::after_fork_in_parent, [] {
+      ShmMesh::after_fork_in_child();
+      get().forget_everything();
+    });
     watches_forks_ = true;
   }
   ready_ = true;
   return URMA_SUCCESS;
+}
+
+void Library::leave_out_shared_memory() {
+  std::erase_if(devices_, [](const std::unique_ptr<Device>& device) {
+    const std::uint32_t address = device->addresses.front();
+    if (!is_shared_memory(address)) return false;
+    Result<std::unique_ptr<DatagramPort>> trial = open_port(address, 0);
+    // The name that was drawn may be taken.
+    for (int attempt = 1; !trial && attempt < kTrials; ++attempt) trial = open_port(address, 0);
+    if (!trial)
+      log(URMA_VLOG_LEVEL_WARNING, "there is no device %s: %s", device->api.name,
+          trial.error().message.c_str());
+    return !trial;
+  });
 }
 
 urma_status_t Library::uninit() {

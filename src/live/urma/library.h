@@ -49,6 +49,7 @@ class Library {
 
  private:
   urma_status_t start(std::uint32_t uasid);
+  void leave_out_shared_memory();  ///< If the system gives none.
   urma_status_t take_ports(std::uint32_t uasid);
   void forget_everything();  ///< In the child of a fork.
 
