@@ -90,6 +90,7 @@ std::uint32_t Appends::acquire_cell(std::uint32_t client, std::uint32_t region, 
   cell.reading = true;
   core_.use_region(region);
   core_.clients[client].cells.insert(cell.address, index);
+  core_.clients[client].held.push(core_.cells, index, &Cell::in_held);
   ++core_.counters.cell_reads;
   core_.ask_target(Purpose::kReadCell, index, client);
   return index;
@@ -125,13 +126,31 @@ void Appends::drop(std::uint32_t index) {
   WHARF_CHECK(idle(cell) && !cell.dirty);
   if (cell.starved) core_.starved.remove(core_.cells, index, &Cell::next_starved);
   if (cell.delayed) core_.delayed.remove(core_.cells, index, &Cell::next_delayed);
-  core_.clients[cell.client].cells.erase(cell.address);
+  Client& client = core_.clients[cell.client];
+  client.cells.erase(cell.address);
+  client.held.remove(core_.cells, index, &Cell::in_held);
+  if (cell.damaged) --client.damaged;
   core_.leave_region(cell.region);
   core_.cells.release(index);
   if (core_.blocked == 0) return;
   for (std::uint32_t i = 0; i < core_.connections.extent(); ++i) {
     if (core_.connections.is_used(i) && core_.connections[i].blocked != kNoSlot) core_.make_ready(i);
   }
+}
+
+void Appends::drop_clean(std::uint32_t client) {
+  for (std::uint32_t at = core_.clients[client].held.head; at != kNoSlot;) {
+    const Cell& cell = core_.cells[at];
+    const std::uint32_t next = cell.in_held.next;
+    if (idle(cell) && clean(cell) && !cell.damaged) drop(at);
+    at = next;
+  }
+}
+
+void Appends::damage(Cell& cell) {
+  if (cell.damaged) return;
+  cell.damaged = true;
+  ++core_.clients[cell.client].damaged;
 }
 
 void Appends::refuse(std::uint32_t cell, std::uint32_t index, RdmoStatus status) {
@@ -349,7 +368,7 @@ void Appends::complete(std::uint32_t index) {
     issue(index);
     return;
   }
-  if (status != RdmoStatus::kDone) cell.damaged = true;
+  if (status != RdmoStatus::kDone) damage(cell);
   write.done = true;
   --cell.in_flight;
   land(write.cell);

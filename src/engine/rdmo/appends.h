@@ -44,6 +44,10 @@ class Appends {
   void let_others(std::uint32_t cell);
   /// Lets go of a cell that nothing uses.
   [[gnu::noinline]] void drop(std::uint32_t cell);
+  /// Lets go of all cells of a client that nothing uses and that memory agrees with.
+  void drop_clean(std::uint32_t client);
+  /// The cell is of no use any more: bytes of it are lost.
+  [[gnu::noinline]] void damage(Cell& cell);
   /// The target is lost: ends what waits for the cell and what is gathered and not under way.
   void abandon(std::uint32_t cell);
 

@@ -11,6 +11,7 @@
 #include "base/index_list.h"
 #include "base/time.h"
 #include "engine/rdmo/ports.h"
+#include "engine/rdmo/two_way_list.h"
 #include "wire/rdmo_extended.h"
 
 namespace wharf::rdmo {
@@ -105,6 +106,7 @@ struct Cell {
   std::uint32_t next_round = kNoSlot;
   std::uint32_t next_starved = kNoSlot;
   std::uint32_t next_delayed = kNoSlot;
+  TwoWayLinks in_held{};  ///< Among all of its client.
 };
 
 /// Registered memory of a target.
@@ -140,7 +142,8 @@ struct Client {
   std::uint64_t bytes = 0;
   std::uint32_t connections = 0;
   std::uint64_t queues_made = 0;
-  FlatMap cells;  ///< By address.
+  FlatMap cells;    ///< By address.
+  TwoWayList held;  ///< The same.
   // Writing back.
   Round round = Round::kIdle;
   IndexList dirty;
@@ -149,6 +152,7 @@ struct Client {
   IndexList flushes_running;
   std::uint32_t unsettled = 0;
   std::uint32_t storing = 0;
+  std::uint32_t damaged = 0;  ///< Cells.
   bool ordering = false;
   bool reading_back = false;
   bool unordered = false;    ///< Something was written that only a kOrder makes visible.

@@ -115,6 +115,38 @@ TEST_F(WorkerTest, AFlushLetsGoOfTheTailSoThatTheConsumerMayResetIt) {
   EXPECT_EQ(text(3), "xyc");
 }
 
+// A refused append leaves a tail that did not move: a flush lets go of that, too, and so of one that was
+// written back before it.
+TEST_F(WorkerTest, AFlushLetsGoOfTailsThatDidNotMove) {
+  append("abc");
+  flush();
+  world->run();
+  wire::RdmoExtendedRequest refused = append();
+  refused.flags = RdmoFlag::kCompare;
+  refused.expected = log;
+  world->ask(peer, refused, "no");
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kTailMoved);
+  EXPECT_EQ(world->worker.cells(), 1U);
+  flush();
+  world->run();
+  EXPECT_EQ(world->worker.cells(), 0U);
+  world->targets[0].set_word(cell, log);
+  append("xy");
+  world->run();
+  EXPECT_EQ(world->last_place(), log);
+  wire::RdmoCommand destroy;
+  destroy.type = wire::RdmoCommandType::kRqDestroy;
+  destroy.queue = 1;
+  world->connect(target, "another");
+  EXPECT_EQ(world->command(destroy).status, DocaError::kSuccess);
+  EXPECT_EQ(tail(), log + 2);
+  EXPECT_EQ(world->worker.cells(), 1U) << "written back, and held: nobody has flushed";
+  flush();
+  world->run();
+  EXPECT_EQ(world->worker.cells(), 0U);
+}
+
 TEST_F(WorkerTest, NeighboursAreGatheredWhileAWriteIsUnderWay) {
   make(WorkerWorld::small_config(), false);
   append("a");
@@ -282,6 +314,43 @@ TEST_F(WorkerTest, AFlushOrdersDataBeforeTheTailAndTheTailBeforeItsAnswer) {
   EXPECT_EQ(tail(), log + 3);
 }
 
+TEST_F(WorkerTest, WhatCouldNotBeOrderedIsOrderedByTheNextFlush) {
+  make(WorkerWorld::small_config(), false);
+  append("abc");
+  world->answer(0);
+  world->answer(0);
+  flush();
+  ASSERT_EQ(world->pending.at(0).kind, AccessKind::kOrder);
+  world->answer(0, AccessStatus::kMemoryFailed);
+  EXPECT_EQ(world->last_status(), RdmoStatus::kMemoryFailed);
+  flush();
+  ASSERT_EQ(world->pending.size(), 1U);
+  EXPECT_EQ(world->pending[0].kind, AccessKind::kOrder) << "the tail must not pass the data";
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDone);
+  EXPECT_EQ(tail(), log + 3);
+}
+
+TEST_F(WorkerTest, ADamagedCellDoesNotHideThatNothingWasOrdered) {
+  make(WorkerWorld::small_config(), false);
+  append("lost");
+  world->answer(0);
+  world->answer(0, AccessStatus::kMemoryFailed);
+  world->answer(0, AccessStatus::kMemoryFailed);  // The zeros, too.
+  const std::uint64_t other = cell + 1024;
+  world->targets[0].set_word(other, other + 8);
+  world->ask(peer, WorkerWorld::extended_append(target, other, key), "kept");
+  world->run();
+  flush();
+  world->answer(world->index_of(AccessKind::kOrder), AccessStatus::kMemoryFailed);
+  EXPECT_TRUE(world->pending.empty()) << "no tail is stored before its data";
+  EXPECT_EQ(world->last_status(), RdmoStatus::kMemoryFailed);
+  flush();
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDamaged);
+  EXPECT_EQ(world->targets[0].word(other), other + 8 + 4);
+}
+
 // The guide has such a flush order nothing; here it is answered when all places that were taken before it are
 // shown.
 TEST_F(WorkerTest, AFlushWithoutAFenceWaitsForWhatWasReservedAndHoldsNothingUp) {
@@ -428,6 +497,9 @@ TEST_F(WorkerTest, TailsArePublishedByTimeIfToldTo) {
   world->run();
   EXPECT_EQ(tail(), log + 3);
   EXPECT_EQ(world->worker.cells(), 1U) << "and still held: only a flush lets go";
+  flush();
+  world->run();
+  EXPECT_EQ(world->worker.cells(), 0U);
 }
 
 TEST_F(WorkerTest, WhatCannotBeFilledDamagesTheQueueForGood) {
@@ -443,6 +515,35 @@ TEST_F(WorkerTest, WhatCannotBeFilledDamagesTheQueueForGood) {
     EXPECT_EQ(world->last_status(), RdmoStatus::kDamaged) << "every flush says so";
   }
   EXPECT_EQ(tail(), log);
+}
+
+TEST_F(WorkerTest, ADamagedLogIsNotWrittenBackAgainAndAgain) {
+  WorkerConfig config = WorkerWorld::small_config();
+  config.publish_delay = microseconds(3);
+  make(config);
+  append("abc");
+  world->answer(0);
+  world->answer(0, AccessStatus::kMemoryFailed);
+  world->answer(0, AccessStatus::kMemoryFailed);
+  pass(microseconds(3));
+  const std::uint64_t rounds = world->worker.counters().rounds;
+  for (int i = 0; i < 5; ++i) pass(microseconds(3));
+  EXPECT_EQ(world->worker.counters().rounds, rounds);
+  for (int i = 0; i < 2; ++i) {
+    flush();
+    world->run();
+    EXPECT_EQ(world->last_status(), RdmoStatus::kDamaged);
+  }
+  wire::RdmoCommand withdraw;
+  withdraw.type = wire::RdmoCommandType::kMrDeregister;
+  withdraw.key = key;
+  EXPECT_EQ(world->command(withdraw).status, DocaError::kSuccess);
+  key = world->add_memory(target);
+  append("abc");
+  flush();
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDone) << "the memory is registered anew";
+  EXPECT_EQ(tail(), log + 3);
 }
 
 // --- Limits
