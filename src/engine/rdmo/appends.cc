@@ -239,7 +239,7 @@ bool Appends::put(std::uint32_t cell_index, std::uint32_t index) {
     request.fetching = true;
     request.pieces = write;
     ++core_.counters.payload_fetches;
-    core_.ask_sender(request.connection);
+    core_.ask_sender(index);
     core_.ask(Purpose::kFetch, index);
   } else {
     issue(write);
@@ -250,7 +250,7 @@ bool Appends::put(std::uint32_t cell_index, std::uint32_t index) {
 void Appends::fetched(std::uint32_t index, const AccessResult& result) {
   Request& request = core_.requests[index];
   request.fetching = false;
-  core_.sender_answered(request.connection);
+  core_.sender_answered(index);
   Write& write = core_.writes[request.pieces];
   write.from_sender = false;
   if (result.status == AccessStatus::kDone) {
@@ -325,10 +325,13 @@ void Appends::close_all(std::uint32_t client) {
 void Appends::issue(std::uint32_t index) {
   Write& write = core_.writes[index];
   Cell& cell = core_.cells[write.cell];
-  if (!write.filling) ++cell.in_flight;
   write.parts = 1;
   if (passes_end(cell, write)) write.parts = 3;
-  if (write.from_sender) core_.ask_sender(core_.requests[write.requests.head].connection);
+  if (write.from_sender) {
+    core_.ask_sender(write.requests.head);  // Small neighbours do not wait for it.
+  } else if (!write.filling) {
+    ++cell.in_flight;
+  }
   for (std::uint8_t part = 1; part <= 2; part = static_cast<std::uint8_t>(part << 1U)) {
     if ((write.parts & part) == 0) continue;
     ++core_.counters.data_writes;
@@ -350,7 +353,7 @@ void Appends::written(std::uint32_t index, std::uint8_t part, AccessStatus statu
   // Only now: an order that was asked for before this write ended may not have covered it.
   if (!core_.regions[write.region].direct) core_.clients[client].unordered = true;
   if (write.parts != 0) return;
-  if (write.from_sender) core_.sender_answered(core_.requests[write.requests.head].connection);
+  if (write.from_sender) core_.sender_answered(write.requests.head);
   complete(index);
 }
 
@@ -362,6 +365,7 @@ void Appends::complete(std::uint32_t index) {
   const bool lost = core_.clients[cell.client].state == ClientState::kLost;
   if (status != RdmoStatus::kDone && !write.filling && !lost && status != RdmoStatus::kTargetLost) {
     write.filling = true;
+    if (write.from_sender) ++cell.in_flight;
     write.from_sender = false;
     write.failure = AccessStatus::kDone;
     ++core_.counters.holes_filled;
@@ -370,7 +374,7 @@ void Appends::complete(std::uint32_t index) {
   }
   if (status != RdmoStatus::kDone) damage(cell);
   write.done = true;
-  --cell.in_flight;
+  if (!write.from_sender) --cell.in_flight;
   land(write.cell);
 }
 

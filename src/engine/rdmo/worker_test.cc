@@ -185,6 +185,21 @@ TEST_F(WorkerTest, GatheringEndsByTimeSizeAndFence) {
   EXPECT_EQ(world->pending.size(), 2U) << "a fence does not wait for time";
 }
 
+TEST_F(WorkerTest, SmallAppendsDoNotGatherBehindASlowSender) {
+  make(WorkerWorld::small_config(), false);
+  const PeerId slow = world->connect(target, "slow");
+  world->ask(slow, append(), std::string(300, 's'), true);
+  world->answer(0);  // The cell; its data is still with the slow one.
+  append("b");
+  EXPECT_EQ(world->waiting(AccessKind::kWrite), 2U);
+  world->lost_payloads.push_back(world->pending[0].payload);
+  world->run();  // The hole is filled.
+  append("c");
+  world->run();
+  world->targets[0].show_all();
+  EXPECT_EQ(text(302), std::string(300, '\0') + "bc");
+}
+
 TEST_F(WorkerTest, CompareAppendsOnlyAtTheExpectedTail) {
   wire::RdmoExtendedRequest request = append();
   request.flags = RdmoFlag::kCompare;
@@ -484,6 +499,32 @@ TEST_F(WorkerTest, ASenderThatTakesTooLongIsLost) {
   world->run();
   EXPECT_EQ(world->worker.held(), 0U);
   EXPECT_EQ(world->worker.connections(), 1U);
+}
+
+TEST_F(WorkerTest, WhatNeverComesIsNotKeptAliveByWhatDoes) {
+  const PeerId slow = world->connect(target, "slow");
+  world->ask(slow, append(), std::string(300, 'n'), true);
+  world->answer(0);
+  for (int i = 0; i < 4 && world->actions.empty(); ++i) {
+    world->ask(slow, append(), std::string(300, 'y'), true);
+    world->answer(1);
+    pass(world->worker.config().sender_time_max / 2);
+  }
+  ASSERT_EQ(world->actions.size(), 1U);
+  EXPECT_EQ(world->actions[0].kind, ActionKind::kClosePeer);
+  EXPECT_EQ(world->now, world->worker.config().sender_time_max);
+}
+
+TEST_F(WorkerTest, ASlowSenderOfMuchIsNotLostWhileTheOldestComes) {
+  for (int i = 0; i < 4; ++i) world->ask(peer, append(), std::string(300, 's'), true);
+  world->answer(0);
+  ASSERT_EQ(world->pending.size(), 4U);
+  for (int i = 0; i < 4; ++i) {
+    pass(world->worker.config().sender_time_max / 4 * 3);
+    ASSERT_TRUE(world->actions.empty());
+    world->answer(0);
+  }
+  EXPECT_EQ(world->worker.held(), 0U);
 }
 
 TEST_F(WorkerTest, TailsArePublishedByTimeIfToldTo) {
