@@ -253,13 +253,15 @@ void Appends::fetched(std::uint32_t index, const AccessResult& result) {
   core_.sender_answered(index);
   Write& write = core_.writes[request.pieces];
   write.from_sender = false;
-  if (result.status == AccessStatus::kDone) {
+  // The host may have given the target's number to another since: nothing is asked of one that is lost.
+  const bool lost = core_.clients[core_.cells[write.cell].client].state == ClientState::kLost;
+  if (result.status == AccessStatus::kDone && !lost) {
     write.data = result.data;
     issue(request.pieces);
     return;
   }
   ++core_.cells[write.cell].in_flight;
-  write.failure = AccessStatus::kSenderLost;
+  write.failure = lost ? AccessStatus::kTargetLost : AccessStatus::kSenderLost;
   complete(request.pieces);
 }
 

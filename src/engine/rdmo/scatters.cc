@@ -30,6 +30,8 @@ void Scatters::fetched(std::uint32_t index, const AccessResult& result) {
   Request& request = core_.requests[index];
   request.fetching = false;
   core_.sender_answered(index);
+  const std::uint32_t client = core_.connections[request.connection].client;
+  if (core_.clients[client].state == ClientState::kLost) return core_.finish(index, RdmoStatus::kTargetLost);
   if (result.status != AccessStatus::kDone) return core_.finish(index, RdmoStatus::kSenderLost);
   request.payload.data = result.data;
   begin(index);

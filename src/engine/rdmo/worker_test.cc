@@ -283,6 +283,39 @@ TEST_F(WorkerTest, QueuesWrapAndAreFullUntilTheirConsumerMovesOn) {
   EXPECT_EQ(world->last_status(), RdmoStatus::kNoRoom) << "longer than the queue";
 }
 
+// The host gives the number of a target that is lost to another: nothing is asked of it any more.
+TEST_F(WorkerTest, DataThatComesAfterItsTargetIsLostGoesNowhere) {
+  const std::uint64_t queue = cell + 1024;
+  for (const auto& [at, value] : {std::pair{0U, 7U}, {8U, 7U}, {24U, 10U}})
+    world->targets[0].set_word(queue + at, value);
+  world->targets[0].set_word(queue + 16, cell + 2048);
+  wire::RdmoExtendedRequest request = append();
+  request.cell = queue;
+  request.flags = RdmoFlag::kQueue;
+  world->ask(peer, request, "89abc", true);
+  world->answer(0);  // The header. The data passes the queue's end, so it is brought here first.
+  wire::RdmoExtendedRequest scatter;
+  scatter.operation = Operation::kScatter;
+  scatter.client = 100 + target;
+  scatter.count = 1;
+  std::vector<std::byte> entry(wire::kRdmoEntryBytes);
+  wire::encode(wire::RdmoEntry{log, key, 2}, entry.data());
+  world->ask(peer, scatter, std::string(reinterpret_cast<const char*>(entry.data()), entry.size()) + "de",
+             true);
+  ASSERT_EQ(world->waiting(AccessKind::kFetch), 2U);
+  world->worker.target_lost(world->now, 0);
+  world->drain_outputs();
+  while (!world->actions.empty()) world->act();
+  for (std::size_t heard = 1; heard <= 2; ++heard) {
+    world->answer(world->index_of(AccessKind::kFetch));
+    EXPECT_EQ(world->heard.size(), heard);
+    EXPECT_EQ(world->last_status(), RdmoStatus::kTargetLost);
+    EXPECT_EQ(world->pending.size(), 2 - heard);
+  }
+  world->run();
+  EXPECT_EQ(world->worker.targets(), 0U);
+}
+
 TEST_F(WorkerTest, AQueueThatMakesNoSenseIsRefused) {
   const std::uint64_t queue = cell + 1024;
   const auto put = [&](std::uint64_t tail, std::uint64_t head, std::uint64_t first, std::uint64_t capacity) {
