@@ -158,24 +158,38 @@ void Appends::refuse(std::uint32_t cell, std::uint32_t index, RdmoStatus status)
   core_.finish(index, status);
 }
 
+void Appends::read_again(std::uint32_t index) {
+  Cell& cell = core_.cells[index];
+  cell.reading = true;
+  ++core_.counters.cell_reads;
+  core_.ask_target(Purpose::kReadCell, index, cell.client);
+}
+
 bool Appends::place(std::uint32_t cell_index, std::uint32_t index, bool fresh) {
   Cell& cell = core_.cells[cell_index];
   const Request& request = core_.requests[index];
   const Region& data = core_.regions[request.data_region];
   const std::uint32_t length = request.payload.length;
   const auto ends = [&](RdmoStatus status) {
-    refuse(cell_index, index, status);
-    return true;
+    // Others may have moved a shared cell since: what it said then refuses nobody.
+    const bool stale = !fresh && !core_.holds_tail(cell);
+    if (stale) {
+      read_again(cell_index);
+    } else {
+      refuse(cell_index, index, status);
+    }
+    return !stale;
   };
-  if (cell.damaged) return ends(RdmoStatus::kDamaged);
+  if (cell.damaged) {
+    refuse(cell_index, index, RdmoStatus::kDamaged);
+    return true;
+  }
   if (request.compare && request.expected != cell.reserved) return ends(RdmoStatus::kTailMoved);
   if (cell.is_queue) {
     if (!WorkerCore::contains(data, cell.base, cell.capacity)) return ends(RdmoStatus::kBadAddress);
     if (length > cell.capacity - (cell.reserved - cell.head)) {
       if (fresh || length > cell.capacity) return ends(RdmoStatus::kNoRoom);
-      cell.reading = true;  // The consumer may have moved on.
-      ++core_.counters.cell_reads;
-      core_.ask_target(Purpose::kReadCell, cell_index, cell.client);
+      read_again(cell_index);  // The consumer may have moved on.
       return false;
     }
   } else {
@@ -184,8 +198,9 @@ bool Appends::place(std::uint32_t cell_index, std::uint32_t index, bool fresh) {
     if (length > data.address + data.length - cell.reserved) return ends(RdmoStatus::kNoRoom);
   }
   if (length == 0) {
-    ++core_.counters.appends;
-    return ends(RdmoStatus::kDone);
+    const bool ended = ends(RdmoStatus::kDone);
+    core_.counters.appends += ended ? 1 : 0;
+    return ended;
   }
   // While a shared cell is advanced, the write that the append would join may be closed: it is promised one.
   if ((!core_.holds_tail(cell) || !joins(cell, request)) && !core_.has_free_write()) {
@@ -518,7 +533,12 @@ void Appends::cell_read(std::uint32_t index, const AccessResult& result) {
     }
     return;
   }
-  if (!cell.known) cell.reserved = cell.landed = cell.published = words[0];
+  if (!cell.known) {
+    cell.reserved = cell.landed = cell.published = words[0];
+  } else if (!core_.holds_tail(cell)) {
+    cell.reserved = cell.published = words[0];
+    if (cell.writes.empty()) cell.landed = words[0];
+  }
   cell.known = true;
   drain(index, true);
 }
@@ -539,7 +559,7 @@ void Appends::cell_swapped(std::uint32_t index, const AccessResult& result) {
   if (cell.writes.empty()) cell.landed = cell.reserved;
   if (advanced) put(index, cell.waiting.pop(core_.requests, &Request::next));
   cell.published = cell.reserved;
-  drain(index, false);
+  drain(index, true);
 }
 
 }  // namespace wharf::rdmo

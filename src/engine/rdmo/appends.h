@@ -61,11 +61,11 @@ class Appends {
   [[gnu::noinline]] std::uint32_t acquire_cell(std::uint32_t client, std::uint32_t region,
                                                const Request& request);
   [[gnu::noinline]] bool evict();
-  /// Reserves and writes, or ends the request; false when it has to wait. `fresh`: the consumer was just
-  /// asked.
+  /// Reserves and writes, or ends the request; false when it has to wait. `fresh`: the cell was just read.
   bool place(std::uint32_t cell, std::uint32_t request, bool fresh);
   bool put(std::uint32_t cell, std::uint32_t request);
   void refuse(std::uint32_t cell, std::uint32_t request, RdmoStatus status);
+  void read_again(std::uint32_t cell);
   bool joins(const Cell& cell, const Request& request) const;
   void gather(std::uint32_t cell, std::uint32_t request);
   std::uint32_t new_write(std::uint32_t cell, const Request& request);

@@ -200,6 +200,41 @@ TEST_F(WorkerTest, SmallAppendsDoNotGatherBehindASlowSender) {
   EXPECT_EQ(text(302), std::string(300, '\0') + "bc");
 }
 
+// Others move the cell, too: what it said some time ago refuses nothing.
+TEST_F(WorkerTest, ASharedCellIsReadAgainBeforeAnAppendIsRefused) {
+  WorkerConfig config = WorkerWorld::small_config();
+  config.holding = CellHolding::kShared;
+  make(config);
+  append("one");
+  world->run();
+  const auto compare = [&](std::uint64_t expected, std::string_view data) {
+    wire::RdmoExtendedRequest request = append();
+    request.flags = RdmoFlag::kCompare;
+    request.expected = expected;
+    world->ask(peer, request, data);
+    world->run();
+    return world->last_status();
+  };
+  world->targets[0].set_word(cell, log + 64);
+  EXPECT_EQ(compare(log + 64, "two"), RdmoStatus::kDone);
+  EXPECT_EQ(world->last_place(), log + 64);
+  world->targets[0].set_word(cell, log + 80);
+  EXPECT_EQ(compare(log + 67, ""), RdmoStatus::kTailMoved) << "nothing is appended, and still it is asked";
+  EXPECT_EQ(world->last_place(), log + 80);
+  append(std::string(3900, 'x'));
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDone);
+  world->targets[0].set_word(cell, log);
+  append(std::string(3900, 'y'));
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDone) << "there is room again";
+  EXPECT_EQ(world->last_place(), log);
+  EXPECT_EQ(tail(), log + 3900);
+  append(std::string(3900, 'z'));
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kNoRoom);
+}
+
 TEST_F(WorkerTest, CompareAppendsOnlyAtTheExpectedTail) {
   wire::RdmoExtendedRequest request = append();
   request.flags = RdmoFlag::kCompare;
