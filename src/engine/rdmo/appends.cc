@@ -125,7 +125,7 @@ void Appends::drop(std::uint32_t index) {
   Cell& cell = core_.cells[index];
   WHARF_CHECK(idle(cell) && !cell.dirty);
   if (cell.starved) core_.starved.remove(core_.cells, index, &Cell::next_starved);
-  if (cell.delayed) core_.delayed.remove(core_.cells, index, &Cell::next_delayed);
+  if (cell.delayed) core_.delayed.remove(core_.cells, index, &Cell::in_delayed);
   Client& client = core_.clients[cell.client];
   client.cells.erase(cell.address);
   client.held.remove(core_.cells, index, &Cell::in_held);
@@ -296,7 +296,8 @@ std::uint32_t Appends::new_write(std::uint32_t cell_index, const Request& reques
 void Appends::gather(std::uint32_t cell_index, std::uint32_t index) {
   Cell& cell = core_.cells[cell_index];
   Request& request = core_.requests[index];
-  if (joins(cell, request)) {
+  const bool joined = joins(cell, request);
+  if (joined) {
     ++core_.counters.coalesced;
   } else {
     close(cell_index);
@@ -319,11 +320,18 @@ void Appends::gather(std::uint32_t cell_index, std::uint32_t index) {
   const bool waits = core_.config.coalesce_delay > kTimeZero;
   if (full || core_.regions[write.region].direct || (cell.in_flight == 0 && !waits)) {
     close(cell_index);
-  } else if (waits && !cell.delayed) {
-    cell.delayed = true;
-    core_.delayed.push(core_.cells, cell_index, &Cell::next_delayed);
-    core_.wake_at(core_.now + core_.config.coalesce_delay);
+  } else if (waits && !joined) {
+    delay(cell_index);
   }
+}
+
+/// Behind all that opened before it, also if it was there for a write that is closed.
+void Appends::delay(std::uint32_t index) {
+  Cell& cell = core_.cells[index];
+  if (cell.delayed) core_.delayed.remove(core_.cells, index, &Cell::in_delayed);
+  cell.delayed = true;
+  core_.delayed.push(core_.cells, index, &Cell::in_delayed);
+  core_.wake_at(core_.now + core_.config.coalesce_delay);
 }
 
 void Appends::close(std::uint32_t cell_index) {
@@ -467,7 +475,7 @@ void Appends::expire() {
       core_.wake_at(end);
       return;
     }
-    core_.delayed.pop(core_.cells, &Cell::next_delayed);
+    core_.delayed.remove(core_.cells, index, &Cell::in_delayed);
     cell.delayed = false;
     close(index);
     let_others(index);

@@ -74,6 +74,7 @@ class Appends {
   void land(std::uint32_t cell);
   void drain(std::uint32_t cell, bool fresh);
   void make_dirty(std::uint32_t cell);
+  [[gnu::noinline]] void delay(std::uint32_t cell);
   [[gnu::noinline]] void starve(std::uint32_t cell);
   void fail_waiting(std::uint32_t cell, RdmoStatus status);
 

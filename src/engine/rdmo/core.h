@@ -102,7 +102,7 @@ struct WorkerCore {
   IndexList ready;            ///< Connections, served in turn.
   IndexList attention;        ///< Clients.
   IndexList starved;          ///< Cells that wait for a free write.
-  IndexList delayed;          ///< Cells whose gathering ends by time, the earliest first.
+  TwoWayList delayed;         ///< Cells whose gathering ends by time, the earliest first.
   std::uint32_t blocked = 0;  ///< Connections that wait for a cell.
   std::uint32_t eviction_hand = 0;
   std::uint32_t writes_promised = 0;  ///< To appends whose place is being taken in memory.

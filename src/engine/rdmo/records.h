@@ -108,7 +108,7 @@ struct Cell {
   std::uint32_t next_dirty = kNoSlot;
   std::uint32_t next_round = kNoSlot;
   std::uint32_t next_starved = kNoSlot;
-  std::uint32_t next_delayed = kNoSlot;
+  TwoWayLinks in_delayed{};
   TwoWayLinks in_held{};  ///< Among all of its client.
 };
 

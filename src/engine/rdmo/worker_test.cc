@@ -200,6 +200,26 @@ TEST_F(WorkerTest, SmallAppendsDoNotGatherBehindASlowSender) {
   EXPECT_EQ(text(302), std::string(300, '\0') + "bc");
 }
 
+TEST_F(WorkerTest, ABusyCellHoldsUpNoGatheringBehindIt) {
+  WorkerConfig config = WorkerWorld::small_config();
+  config.coalesce_delay = microseconds(2);
+  config.coalesce_bytes = 4;
+  make(config, false);
+  const std::uint64_t other = cell + 1024;
+  world->targets[0].set_word(other, other + 8);
+  append("aaa");
+  world->answer(0);
+  world->ask(peer, WorkerWorld::extended_append(target, other, key), "b");
+  world->answer(0);
+  EXPECT_TRUE(world->pending.empty());
+  for (int i = 0; i < 2; ++i) {
+    append("aaa");  // No room beside the one before it: that goes, and this one gathers.
+    pass(microseconds(1));
+  }
+  const auto is_other = [&](const Access& access) { return access.address == other + 8; };
+  EXPECT_EQ(std::count_if(world->pending.begin(), world->pending.end(), is_other), 1);
+}
+
 // Others move the cell, too: what it said some time ago refuses nothing.
 TEST_F(WorkerTest, ASharedCellIsReadAgainBeforeAnAppendIsRefused) {
   WorkerConfig config = WorkerWorld::small_config();
