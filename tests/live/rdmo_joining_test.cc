@@ -123,8 +123,10 @@ class JoiningTest : public testing::Test {
     grant.worker_address.clear();
     return grant;
   }
-  static std::unique_ptr<RdmoInitiator> make(rdmo::Form form = rdmo::Form::kExtended) {
+  static std::unique_ptr<RdmoInitiator> make(rdmo::Form form = rdmo::Form::kExtended,
+                                             std::uint32_t batch = 1) {
     RdmoInitiatorConfig config;
+    config.initiator.batch_records_max = batch;
     config.initiator.form = form;
     config.initiator.time_max = seconds(60);
     auto initiator = RdmoInitiator::create(config);
@@ -170,6 +172,31 @@ TEST_F(JoiningTest, InitiatorsOfBothFormsConnectByAddress) {
   const std::string large(1U << 19U, 'l');
   append(*one, large);
   EXPECT_EQ(log(), "extended,published," + large);
+}
+
+// Of what is quiet nothing is heard: the credits of the HELLO's answer are all that it has.
+TEST_F(JoiningTest, TheFirstAppendMayBeQuiet) {
+  start();
+  const auto one = make(rdmo::Form::kExtended, 8);
+  ASSERT_TRUE(one->connect(at(), grant()));
+  rdmo::AppendRequest request;
+  request.cell = one->grant().cell;
+  request.cell_key = request.data_key = one->grant().key;
+  const std::string text = "quiet";
+  request.data = std::as_bytes(std::span(text));
+  request.quiet = true;
+  ASSERT_EQ(one->engine().append(one->now(), request), rdmo::Posted::kOk);
+  ASSERT_EQ(one->engine().flush(one->now(), 1), rdmo::Posted::kOk);
+  rdmo::Outcome outcome;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(one->wait(outcome));
+    EXPECT_EQ(outcome.status, wire::RdmoStatus::kDone);
+  }
+  request.quiet = false;
+  ASSERT_EQ(one->engine().append(one->now(), request), rdmo::Posted::kOk);
+  ASSERT_TRUE(one->wait(outcome)) << "who waits lets its batch go";
+  EXPECT_EQ(outcome.status, wire::RdmoStatus::kDone);
+  EXPECT_EQ(log(), "quiet");
 }
 
 TEST_F(JoiningTest, WithoutAKeyNobodyJoins) {

@@ -90,6 +90,7 @@ std::uint32_t Appends::acquire_cell(std::uint32_t client, std::uint32_t region, 
   cell.reading = true;
   core_.use_region(region);
   core_.clients[client].cells.insert(cell.address, index);
+  core_.clients[client].held.push(core_.cells, index, &Cell::in_held);
   ++core_.counters.cell_reads;
   core_.ask_target(Purpose::kReadCell, index, client);
   return index;
@@ -124,8 +125,11 @@ void Appends::drop(std::uint32_t index) {
   Cell& cell = core_.cells[index];
   WHARF_CHECK(idle(cell) && !cell.dirty);
   if (cell.starved) core_.starved.remove(core_.cells, index, &Cell::next_starved);
-  if (cell.delayed) core_.delayed.remove(core_.cells, index, &Cell::next_delayed);
-  core_.clients[cell.client].cells.erase(cell.address);
+  if (cell.delayed) core_.delayed.remove(core_.cells, index, &Cell::in_delayed);
+  Client& client = core_.clients[cell.client];
+  client.cells.erase(cell.address);
+  client.held.remove(core_.cells, index, &Cell::in_held);
+  if (cell.damaged) --client.damaged;
   core_.leave_region(cell.region);
   core_.cells.release(index);
   if (core_.blocked == 0) return;
@@ -134,9 +138,31 @@ void Appends::drop(std::uint32_t index) {
   }
 }
 
+void Appends::drop_clean(std::uint32_t client) {
+  for (std::uint32_t at = core_.clients[client].held.head; at != kNoSlot;) {
+    const Cell& cell = core_.cells[at];
+    const std::uint32_t next = cell.in_held.next;
+    if (idle(cell) && clean(cell) && !cell.damaged) drop(at);
+    at = next;
+  }
+}
+
+void Appends::damage(Cell& cell) {
+  if (cell.damaged) return;
+  cell.damaged = true;
+  ++core_.clients[cell.client].damaged;
+}
+
 void Appends::refuse(std::uint32_t cell, std::uint32_t index, RdmoStatus status) {
   core_.requests[index].place = core_.cells[cell].reserved;
   core_.finish(index, status);
+}
+
+void Appends::read_again(std::uint32_t index) {
+  Cell& cell = core_.cells[index];
+  cell.reading = true;
+  ++core_.counters.cell_reads;
+  core_.ask_target(Purpose::kReadCell, index, cell.client);
 }
 
 bool Appends::place(std::uint32_t cell_index, std::uint32_t index, bool fresh) {
@@ -145,18 +171,25 @@ bool Appends::place(std::uint32_t cell_index, std::uint32_t index, bool fresh) {
   const Region& data = core_.regions[request.data_region];
   const std::uint32_t length = request.payload.length;
   const auto ends = [&](RdmoStatus status) {
-    refuse(cell_index, index, status);
-    return true;
+    // Others may have moved a shared cell since: what it said then refuses nobody.
+    const bool stale = !fresh && !core_.holds_tail(cell);
+    if (stale) {
+      read_again(cell_index);
+    } else {
+      refuse(cell_index, index, status);
+    }
+    return !stale;
   };
-  if (cell.damaged) return ends(RdmoStatus::kDamaged);
+  if (cell.damaged) {
+    refuse(cell_index, index, RdmoStatus::kDamaged);
+    return true;
+  }
   if (request.compare && request.expected != cell.reserved) return ends(RdmoStatus::kTailMoved);
   if (cell.is_queue) {
     if (!WorkerCore::contains(data, cell.base, cell.capacity)) return ends(RdmoStatus::kBadAddress);
     if (length > cell.capacity - (cell.reserved - cell.head)) {
       if (fresh || length > cell.capacity) return ends(RdmoStatus::kNoRoom);
-      cell.reading = true;  // The consumer may have moved on.
-      ++core_.counters.cell_reads;
-      core_.ask_target(Purpose::kReadCell, cell_index, cell.client);
+      read_again(cell_index);  // The consumer may have moved on.
       return false;
     }
   } else {
@@ -165,8 +198,9 @@ bool Appends::place(std::uint32_t cell_index, std::uint32_t index, bool fresh) {
     if (length > data.address + data.length - cell.reserved) return ends(RdmoStatus::kNoRoom);
   }
   if (length == 0) {
-    ++core_.counters.appends;
-    return ends(RdmoStatus::kDone);
+    const bool ended = ends(RdmoStatus::kDone);
+    core_.counters.appends += ended ? 1 : 0;
+    return ended;
   }
   // While a shared cell is advanced, the write that the append would join may be closed: it is promised one.
   if ((!core_.holds_tail(cell) || !joins(cell, request)) && !core_.has_free_write()) {
@@ -220,7 +254,7 @@ bool Appends::put(std::uint32_t cell_index, std::uint32_t index) {
     request.fetching = true;
     request.pieces = write;
     ++core_.counters.payload_fetches;
-    core_.ask_sender(request.connection);
+    core_.ask_sender(index);
     core_.ask(Purpose::kFetch, index);
   } else {
     issue(write);
@@ -231,16 +265,18 @@ bool Appends::put(std::uint32_t cell_index, std::uint32_t index) {
 void Appends::fetched(std::uint32_t index, const AccessResult& result) {
   Request& request = core_.requests[index];
   request.fetching = false;
-  core_.sender_answered(request.connection);
+  core_.sender_answered(index);
   Write& write = core_.writes[request.pieces];
   write.from_sender = false;
-  if (result.status == AccessStatus::kDone) {
+  // The host may have given the target's number to another since: nothing is asked of one that is lost.
+  const bool lost = core_.clients[core_.cells[write.cell].client].state == ClientState::kLost;
+  if (result.status == AccessStatus::kDone && !lost) {
     write.data = result.data;
     issue(request.pieces);
     return;
   }
   ++core_.cells[write.cell].in_flight;
-  write.failure = AccessStatus::kSenderLost;
+  write.failure = lost ? AccessStatus::kTargetLost : AccessStatus::kSenderLost;
   complete(request.pieces);
 }
 
@@ -260,7 +296,8 @@ std::uint32_t Appends::new_write(std::uint32_t cell_index, const Request& reques
 void Appends::gather(std::uint32_t cell_index, std::uint32_t index) {
   Cell& cell = core_.cells[cell_index];
   Request& request = core_.requests[index];
-  if (joins(cell, request)) {
+  const bool joined = joins(cell, request);
+  if (joined) {
     ++core_.counters.coalesced;
   } else {
     close(cell_index);
@@ -283,11 +320,18 @@ void Appends::gather(std::uint32_t cell_index, std::uint32_t index) {
   const bool waits = core_.config.coalesce_delay > kTimeZero;
   if (full || core_.regions[write.region].direct || (cell.in_flight == 0 && !waits)) {
     close(cell_index);
-  } else if (waits && !cell.delayed) {
-    cell.delayed = true;
-    core_.delayed.push(core_.cells, cell_index, &Cell::next_delayed);
-    core_.wake_at(core_.now + core_.config.coalesce_delay);
+  } else if (waits && !joined) {
+    delay(cell_index);
   }
+}
+
+/// Behind all that opened before it, also if it was there for a write that is closed.
+void Appends::delay(std::uint32_t index) {
+  Cell& cell = core_.cells[index];
+  if (cell.delayed) core_.delayed.remove(core_.cells, index, &Cell::in_delayed);
+  cell.delayed = true;
+  core_.delayed.push(core_.cells, index, &Cell::in_delayed);
+  core_.wake_at(core_.now + core_.config.coalesce_delay);
 }
 
 void Appends::close(std::uint32_t cell_index) {
@@ -306,10 +350,13 @@ void Appends::close_all(std::uint32_t client) {
 void Appends::issue(std::uint32_t index) {
   Write& write = core_.writes[index];
   Cell& cell = core_.cells[write.cell];
-  if (!write.filling) ++cell.in_flight;
   write.parts = 1;
   if (passes_end(cell, write)) write.parts = 3;
-  if (write.from_sender) core_.ask_sender(core_.requests[write.requests.head].connection);
+  if (write.from_sender) {
+    core_.ask_sender(write.requests.head);  // Small neighbours do not wait for it.
+  } else if (!write.filling) {
+    ++cell.in_flight;
+  }
   for (std::uint8_t part = 1; part <= 2; part = static_cast<std::uint8_t>(part << 1U)) {
     if ((write.parts & part) == 0) continue;
     ++core_.counters.data_writes;
@@ -331,7 +378,7 @@ void Appends::written(std::uint32_t index, std::uint8_t part, AccessStatus statu
   // Only now: an order that was asked for before this write ended may not have covered it.
   if (!core_.regions[write.region].direct) core_.clients[client].unordered = true;
   if (write.parts != 0) return;
-  if (write.from_sender) core_.sender_answered(core_.requests[write.requests.head].connection);
+  if (write.from_sender) core_.sender_answered(write.requests.head);
   complete(index);
 }
 
@@ -343,15 +390,16 @@ void Appends::complete(std::uint32_t index) {
   const bool lost = core_.clients[cell.client].state == ClientState::kLost;
   if (status != RdmoStatus::kDone && !write.filling && !lost && status != RdmoStatus::kTargetLost) {
     write.filling = true;
+    if (write.from_sender) ++cell.in_flight;
     write.from_sender = false;
     write.failure = AccessStatus::kDone;
     ++core_.counters.holes_filled;
     issue(index);
     return;
   }
-  if (status != RdmoStatus::kDone) cell.damaged = true;
+  if (status != RdmoStatus::kDone) damage(cell);
   write.done = true;
-  --cell.in_flight;
+  if (!write.from_sender) --cell.in_flight;
   land(write.cell);
 }
 
@@ -427,7 +475,7 @@ void Appends::expire() {
       core_.wake_at(end);
       return;
     }
-    core_.delayed.pop(core_.cells, &Cell::next_delayed);
+    core_.delayed.remove(core_.cells, index, &Cell::in_delayed);
     cell.delayed = false;
     close(index);
     let_others(index);
@@ -493,7 +541,12 @@ void Appends::cell_read(std::uint32_t index, const AccessResult& result) {
     }
     return;
   }
-  if (!cell.known) cell.reserved = cell.landed = cell.published = words[0];
+  if (!cell.known) {
+    cell.reserved = cell.landed = cell.published = words[0];
+  } else if (!core_.holds_tail(cell)) {
+    cell.reserved = cell.published = words[0];
+    if (cell.writes.empty()) cell.landed = words[0];
+  }
   cell.known = true;
   drain(index, true);
 }
@@ -514,7 +567,7 @@ void Appends::cell_swapped(std::uint32_t index, const AccessResult& result) {
   if (cell.writes.empty()) cell.landed = cell.reserved;
   if (advanced) put(index, cell.waiting.pop(core_.requests, &Request::next));
   cell.published = cell.reserved;
-  drain(index, false);
+  drain(index, true);
 }
 
 }  // namespace wharf::rdmo

@@ -44,6 +44,10 @@ class Appends {
   void let_others(std::uint32_t cell);
   /// Lets go of a cell that nothing uses.
   [[gnu::noinline]] void drop(std::uint32_t cell);
+  /// Lets go of all cells of a client that nothing uses and that memory agrees with.
+  void drop_clean(std::uint32_t client);
+  /// The cell is of no use any more: bytes of it are lost.
+  [[gnu::noinline]] void damage(Cell& cell);
   /// The target is lost: ends what waits for the cell and what is gathered and not under way.
   void abandon(std::uint32_t cell);
 
@@ -57,11 +61,11 @@ class Appends {
   [[gnu::noinline]] std::uint32_t acquire_cell(std::uint32_t client, std::uint32_t region,
                                                const Request& request);
   [[gnu::noinline]] bool evict();
-  /// Reserves and writes, or ends the request; false when it has to wait. `fresh`: the consumer was just
-  /// asked.
+  /// Reserves and writes, or ends the request; false when it has to wait. `fresh`: the cell was just read.
   bool place(std::uint32_t cell, std::uint32_t request, bool fresh);
   bool put(std::uint32_t cell, std::uint32_t request);
   void refuse(std::uint32_t cell, std::uint32_t request, RdmoStatus status);
+  void read_again(std::uint32_t cell);
   bool joins(const Cell& cell, const Request& request) const;
   void gather(std::uint32_t cell, std::uint32_t request);
   std::uint32_t new_write(std::uint32_t cell, const Request& request);
@@ -70,6 +74,7 @@ class Appends {
   void land(std::uint32_t cell);
   void drain(std::uint32_t cell, bool fresh);
   void make_dirty(std::uint32_t cell);
+  [[gnu::noinline]] void delay(std::uint32_t cell);
   [[gnu::noinline]] void starve(std::uint32_t cell);
   void fail_waiting(std::uint32_t cell, RdmoStatus status);
 

@@ -286,8 +286,8 @@ void Control::expire() {
     Connection& connection = core_.connections[i];
     if (!core_.connections.is_used(i)) continue;
     if (!connection.queue.empty()) core_.make_ready(i);
-    if (connection.senders == 0 || connection.gone) continue;
-    const TimePs end = connection.sent_at + core_.config.sender_time_max;
+    if (connection.owed.empty() || connection.gone) continue;
+    const TimePs end = connection.owed_since + core_.config.sender_time_max;
     if (end <= core_.now) {
       peer_lost(connection.peer);
     } else {

@@ -42,19 +42,22 @@ void WorkerCore::target_answered(std::uint32_t client) {
   if (--target.accesses == 0 && target.state != ClientState::kReady) attend(client);
 }
 
-void WorkerCore::ask_sender(std::uint32_t connection) {
-  Connection& sender = connections[connection];
-  if (sender.senders++ == 0) {
-    sender.sent_at = now;
+void WorkerCore::ask_sender(std::uint32_t request) {
+  Connection& sender = connections[requests[request].connection];
+  if (sender.owed.empty()) {
+    sender.owed_since = now;
     wake_at(now + config.sender_time_max);
   }
+  sender.owed.push(requests, request, &Request::owed);
 }
 
-void WorkerCore::sender_answered(std::uint32_t connection) {
-  Connection& sender = connections[connection];
-  WHARF_CHECK(sender.senders > 0);
-  --sender.senders;
-  sender.sent_at = now;
+// Patience is with the oldest: one that never comes must not be kept alive by others that do, and a slow
+// sender of much that comes in turn is not lost.
+void WorkerCore::sender_answered(std::uint32_t request) {
+  Connection& sender = connections[requests[request].connection];
+  WHARF_CHECK(!sender.owed.empty());
+  if (sender.owed.head == request) sender.owed_since = now;
+  sender.owed.remove(requests, request, &Request::owed);
 }
 
 void WorkerCore::answer(PeerId peer, const wire::RdmoAnswer& answer) {

@@ -47,8 +47,8 @@ struct WorkerCore {
   void ask_target(Purpose purpose, std::uint32_t index, std::uint32_t client);
   void target_answered(std::uint32_t client);
   /// The same for data that an initiator still has.
-  void ask_sender(std::uint32_t connection);
-  void sender_answered(std::uint32_t connection);
+  void ask_sender(std::uint32_t request);
+  void sender_answered(std::uint32_t request);
 
   /// Ends a request that has started: answers it, gives its payload back, lets what waited for it go on.
   void finish(std::uint32_t request, RdmoStatus status);
@@ -102,7 +102,7 @@ struct WorkerCore {
   IndexList ready;            ///< Connections, served in turn.
   IndexList attention;        ///< Clients.
   IndexList starved;          ///< Cells that wait for a free write.
-  IndexList delayed;          ///< Cells whose gathering ends by time, the earliest first.
+  TwoWayList delayed;         ///< Cells whose gathering ends by time, the earliest first.
   std::uint32_t blocked = 0;  ///< Connections that wait for a cell.
   std::uint32_t eviction_hand = 0;
   std::uint32_t writes_promised = 0;  ///< To appends whose place is being taken in memory.

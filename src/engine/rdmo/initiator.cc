@@ -94,7 +94,7 @@ Posted Initiator::append(TimePs now, const AppendRequest& request) {
   if (narrow && (request.cell_key > 0xffffU || request.data_key > 0xffffU)) return Posted::kUnsupported;
   if (request.data.size() > 0xffff'ffffU) return Posted::kUnsupported;
   if (!joins(request)) {
-    close_batch();
+    close_batch(now);
     const std::uint32_t index = acquire(now);
     if (index == kNoSlot) return Posted::kFull;
     Slot& slot = slots_[index];
@@ -114,7 +114,7 @@ Posted Initiator::append(TimePs now, const AppendRequest& request) {
       slot.records = 1;
       slot.bytes = static_cast<std::uint32_t>(request.data.size());
       *records_of(index) = {request.cookie, slot.bytes};
-      enqueue(index);
+      enqueue(now, index);
       return Posted::kOk;
     }
     slot.gathering = true;
@@ -126,22 +126,23 @@ Posted Initiator::append(TimePs now, const AppendRequest& request) {
   records_of(gathering_)[slot.records++] = {request.cookie, static_cast<std::uint32_t>(request.data.size())};
   slot.bytes += static_cast<std::uint32_t>(request.data.size());
   slot.payload = {buffer, slot.bytes};
-  if (slot.records == config_.batch_records_max || slot.bytes == config_.batch_bytes_max) close_batch();
+  if (slot.records == config_.batch_records_max || slot.bytes == config_.batch_bytes_max) close_batch(now);
   return Posted::kOk;
 }
 
-void Initiator::close_batch() {
+void Initiator::close_batch(TimePs now) {
   if (gathering_ == kNoSlot) return;
   const std::uint32_t index = gathering_;
   gathering_ = kNoSlot;
   slots_[index].gathering = false;
-  enqueue(index);
+  enqueue(now, index);
 }
 
-void Initiator::push(TimePs) { close_batch(); }
+void Initiator::push(TimePs now) { close_batch(now); }
 
-void Initiator::enqueue(std::uint32_t index) {
+void Initiator::enqueue(TimePs now, std::uint32_t index) {
   Slot& slot = slots_[index];
+  slot.since = now;
   slot.request.sequence = sequence_++;
   slot.request.records = static_cast<std::uint16_t>(slot.records);
   slot.queued = true;
@@ -151,7 +152,7 @@ void Initiator::enqueue(std::uint32_t index) {
 
 Posted Initiator::flush(TimePs now, std::uint64_t cookie, bool fence) {
   if (lost_) return Posted::kLost;
-  close_batch();
+  close_batch(now);
   const std::uint32_t index = acquire(now);
   if (index == kNoSlot) return Posted::kFull;
   Slot& slot = slots_[index];
@@ -159,7 +160,7 @@ Posted Initiator::flush(TimePs now, std::uint64_t cookie, bool fence) {
   slot.request.flags = fence ? RdmoFlag::kFence : 0;
   slot.records = 1;
   *records_of(index) = {cookie, 0};
-  enqueue(index);
+  enqueue(now, index);
   return Posted::kOk;
 }
 
@@ -167,7 +168,7 @@ Posted Initiator::scatter(TimePs now, std::uint64_t cookie, std::span<const std:
                           std::uint64_t count, bool fence) {
   if (lost_) return Posted::kLost;
   if (payload.size() > 0xffff'ffffU) return Posted::kUnsupported;
-  close_batch();
+  close_batch(now);
   const std::uint32_t index = acquire(now);
   if (index == kNoSlot) return Posted::kFull;
   Slot& slot = slots_[index];
@@ -177,7 +178,7 @@ Posted Initiator::scatter(TimePs now, std::uint64_t cookie, std::span<const std:
   slot.records = 1;
   slot.payload = payload;
   *records_of(index) = {cookie, 0};
-  enqueue(index);
+  enqueue(now, index);
   return Posted::kOk;
 }
 
@@ -277,6 +278,12 @@ void Initiator::receive(TimePs, std::uint32_t message_id, std::span<const std::b
   }
 }
 
+void Initiator::hear_limit(std::uint32_t limit) {
+  // News may overtake each other: the limit never moves back. No worker gives more than it has numbers for.
+  const auto ahead = static_cast<std::int32_t>(limit - credit_limit_);
+  if (ahead > 0 && ahead <= (1 << 20)) credit_limit_ = limit;
+}
+
 void Initiator::receive_published(std::span<const std::byte> header) {
   std::uint64_t id = 0;
   if (wire::decode_rdmo_response(header, config_.layout, id) != wire::RdmoError::kNone) {
@@ -301,9 +308,7 @@ void Initiator::receive_extended(std::span<const std::byte> header) {
     ++counters_.malformed;
     return;
   }
-  // News may overtake each other: the limit never moves back. No worker gives more than it has numbers for.
-  const auto ahead = static_cast<std::int32_t>(answer.credit_limit - credit_limit_);
-  if (ahead > 0 && ahead <= (1 << 20)) credit_limit_ = answer.credit_limit;
+  hear_limit(answer.credit_limit);
   if (answer.operation == Operation::kCredit) return;
   const auto index = static_cast<std::uint32_t>(answer.cookie);
   const bool expected = slots_.is_used(index) && slots_[index].request.cookie == answer.cookie &&
@@ -341,15 +346,16 @@ void Initiator::expire(TimePs now) {
   if (lost_) return;
   if (gathering_ != kNoSlot && config_.batch_delay > kTimeZero &&
       now >= slots_[gathering_].since + config_.batch_delay)
-    close_batch();
-  if (oldest_ != kNoSlot && now >= slots_[oldest_].since + config_.time_max)
+    close_batch(now);
+  if (oldest_ != gathering_ && now >= slots_[oldest_].since + config_.time_max)
     fail_all(RdmoStatus::kTimedOut, RdmoStatus::kConnectionLost);
 }
 
 TimePs Initiator::deadline() const {
   TimePs earliest = kNever;
   if (lost_) return earliest;
-  if (oldest_ != kNoSlot) earliest = slots_[oldest_].since + config_.time_max;
+  // What gathers is the newest: it is the oldest only when there is nothing else.
+  if (oldest_ != gathering_) earliest = slots_[oldest_].since + config_.time_max;
   if (gathering_ != kNoSlot && config_.batch_delay > kTimeZero)
     earliest = min(earliest, slots_[gathering_].since + config_.batch_delay);
   return earliest;

@@ -33,7 +33,8 @@ struct InitiatorConfig {
   std::uint32_t batch_bytes_max = 4096;
   TimePs batch_delay =
       kTimeZero;  ///< A batch that is not full waits so long; zero: until push() or a full one.
-  /// A request that has no answer after so long ends the connection. So every request ends.
+  /// A request that has no answer after so long ends the connection. So every request ends. One in a batch
+  /// that gathers is none yet.
   TimePs time_max = seconds(10);
 };
 
@@ -104,6 +105,8 @@ class Initiator {
   /// An active message of the worker. It may be hostile: what makes no sense is counted and dropped.
   void receive(TimePs now, std::uint32_t message_id, std::span<const std::byte> header);
   void sent(TimePs now, std::uint32_t id);
+  /// How many messages the worker has said that it takes, where it says so before the first: to who joins.
+  void hear_limit(std::uint32_t limit);
   /// The host has none of the messages any more.
   void all_sent(TimePs now);
   /// The endpoint is dead: everything ends with kConnectionLost, what the host has when it is sent().
@@ -119,6 +122,8 @@ class Initiator {
   bool is_lost() const { return lost_; }
   /// Messages that have not ended.
   std::uint32_t in_flight() const { return slots_.in_use(); }
+  /// Whether nothing is under way but a batch, which nobody has let go.
+  bool only_gathers() const { return gathering_ != kNoSlot && oldest_ == gathering_; }
   /// Whether another request would be taken now.
   bool has_room() const { return !lost_ && slots_.in_use() < config_.in_flight_max; }
   const InitiatorCounters& counters() const { return counters_; }
@@ -145,7 +150,7 @@ class Initiator {
     bool told = false;  ///< Its outcomes are there. Later than `answered` while the host has the payload.
     wire::RdmoStatus status = wire::RdmoStatus::kDone;
     std::uint64_t place = 0;
-    TimePs since = kTimeZero;
+    TimePs since = kTimeZero;  ///< It was posted; of a batch that gathers: its first record.
   };
 
   explicit Initiator(const InitiatorConfig& config);
@@ -154,8 +159,8 @@ class Initiator {
     return records_.data() + std::size_t{slot} * config_.batch_records_max;
   }
   bool joins(const AppendRequest& request) const;
-  void close_batch();
-  void enqueue(std::uint32_t slot);
+  void close_batch(TimePs now);
+  void enqueue(TimePs now, std::uint32_t slot);
   void end(std::uint32_t slot, wire::RdmoStatus status, std::uint64_t place);
   void tell(std::uint32_t slot);
   void release(std::uint32_t slot);

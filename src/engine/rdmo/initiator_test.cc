@@ -103,6 +103,47 @@ TEST_F(InitiatorTest, SendsNoMoreThanItHasCreditsFor) {
   EXPECT_EQ(initiator_->counters().without_credit, 2U);
 }
 
+TEST_F(InitiatorTest, WhoJoinedKnowsItsCreditsBeforeTheFirstAnswer) {
+  make({});
+  initiator_->hear_limit(64);
+  AppendRequest request;
+  request.quiet = true;  // Done is not answered.
+  EXPECT_EQ(initiator_->append(now_, request), Posted::kOk);
+  EXPECT_EQ(initiator_->flush(now_, 1), Posted::kOk);
+  EXPECT_TRUE(next());
+  EXPECT_TRUE(next());
+  initiator_->hear_limit(0x8000'0000U);  // Nobody has so many numbers.
+  for (int i = 0; i < 62; ++i) {
+    ASSERT_EQ(initiator_->flush(now_, 1), Posted::kOk);
+    const auto asked = next();
+    ASSERT_TRUE(asked);
+    answer(*asked, RdmoStatus::kDone, 0, 64);
+    ASSERT_TRUE(outcome());
+  }
+  EXPECT_TRUE(outcome());  // The quiet one's.
+  ASSERT_EQ(initiator_->flush(now_, 1), Posted::kOk);
+  EXPECT_FALSE(next());
+}
+
+// A record that nobody has sent is not late.
+TEST_F(InitiatorTest, PatienceWithABatchBeginsWhenItGoes) {
+  InitiatorConfig config;
+  config.batch_records_max = 3;
+  make(config);
+  append("a", 1);
+  EXPECT_TRUE(initiator_->only_gathers());
+  EXPECT_EQ(initiator_->deadline(), kNever);
+  now_ = config.time_max * 2;
+  initiator_->expire(now_);
+  EXPECT_FALSE(initiator_->is_lost());
+  initiator_->push(now_);
+  EXPECT_FALSE(initiator_->only_gathers());
+  EXPECT_EQ(initiator_->deadline(), now_ + config.time_max);
+  now_ = now_ + config.time_max;
+  initiator_->expire(now_);
+  EXPECT_EQ(outcome()->status, RdmoStatus::kTimedOut);
+}
+
 TEST_F(InitiatorTest, BatchesGoAsOneAndEachRecordHasItsPlace) {
   InitiatorConfig config;
   config.batch_records_max = 3;

@@ -11,6 +11,7 @@
 #include "base/index_list.h"
 #include "base/time.h"
 #include "engine/rdmo/ports.h"
+#include "engine/rdmo/two_way_list.h"
 #include "wire/rdmo_extended.h"
 
 namespace wharf::rdmo {
@@ -37,7 +38,10 @@ struct Request {
   std::uint64_t cell_address = 0;
   std::uint64_t cell_key = 0;
   std::uint64_t data_key = 0;
-  std::uint64_t expected = 0;
+  union {
+    std::uint64_t expected = 0;  ///< APPEND: until it has its place.
+    TwoWayLinks owed;            ///< From then on: among those whose data is still with their initiator.
+  };
   std::uint64_t count = 0;  ///< SCATTER: entries.
   std::uint64_t place = 0;
   Payload payload;
@@ -99,12 +103,13 @@ struct Cell {
   IndexList waiting;             ///< Requests, in order.
   IndexList writes;              ///< In the order of places, the last maybe open.
   std::uint32_t open = kNoSlot;  ///< The write that still gathers.
-  std::uint32_t in_flight = 0;
+  std::uint32_t in_flight = 0;   ///< Writes, but those that wait for their sender.
   TimePs opened = kTimeZero;
   std::uint32_t next_dirty = kNoSlot;
   std::uint32_t next_round = kNoSlot;
   std::uint32_t next_starved = kNoSlot;
-  std::uint32_t next_delayed = kNoSlot;
+  TwoWayLinks in_delayed{};
+  TwoWayLinks in_held{};  ///< Among all of its client.
 };
 
 /// Registered memory of a target.
@@ -140,7 +145,8 @@ struct Client {
   std::uint64_t bytes = 0;
   std::uint32_t connections = 0;
   std::uint64_t queues_made = 0;
-  FlatMap cells;  ///< By address.
+  FlatMap cells;    ///< By address.
+  TwoWayList held;  ///< The same.
   // Writing back.
   Round round = Round::kIdle;
   IndexList dirty;
@@ -149,6 +155,7 @@ struct Client {
   IndexList flushes_running;
   std::uint32_t unsettled = 0;
   std::uint32_t storing = 0;
+  std::uint32_t damaged = 0;  ///< Cells.
   bool ordering = false;
   bool reading_back = false;
   bool unordered = false;    ///< Something was written that only a kOrder makes visible.
@@ -185,11 +192,11 @@ struct Connection {
   bool lying = false;     ///< A published flush could only be answered with a lie: its initiator is shut out.
   bool closing = false;   ///< kClosePeer was asked for.
   bool closed = false;
-  bool broken = false;        ///< A published request failed: those behind it are dropped.
-  bool ready = false;         ///< On the list of those that are served in turn.
-  std::uint32_t failed = 0;   ///< Since the last flush.
-  std::uint32_t senders = 0;  ///< Its writes and fetches whose data is still with the initiator.
-  TimePs sent_at = kTimeZero;
+  bool broken = false;       ///< A published request failed: those behind it are dropped.
+  bool ready = false;        ///< On the list of those that are served in turn.
+  std::uint32_t failed = 0;  ///< Since the last flush.
+  TwoWayList owed;           ///< Requests whose data is still with the initiator, as they were asked for.
+  TimePs owed_since = kTimeZero;  ///< The first of them is waited for alone.
   TimePs not_before = kTimeZero;
   std::uint64_t last_round =
       0;  ///< Draining: goes when this round of its client has ended. 0: not asked for.

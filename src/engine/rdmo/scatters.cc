@@ -22,14 +22,16 @@ void Scatters::start(std::uint32_t index) {
   // Its list of places is in the payload, so that has to be here first.
   request.fetching = true;
   ++core_.counters.payload_fetches;
-  core_.ask_sender(request.connection);
+  core_.ask_sender(index);
   core_.ask(Purpose::kFetch, index);
 }
 
 void Scatters::fetched(std::uint32_t index, const AccessResult& result) {
   Request& request = core_.requests[index];
   request.fetching = false;
-  core_.sender_answered(request.connection);
+  core_.sender_answered(index);
+  const std::uint32_t client = core_.connections[request.connection].client;
+  if (core_.clients[client].state == ClientState::kLost) return core_.finish(index, RdmoStatus::kTargetLost);
   if (result.status != AccessStatus::kDone) return core_.finish(index, RdmoStatus::kSenderLost);
   request.payload.data = result.data;
   begin(index);

@@ -115,6 +115,38 @@ TEST_F(WorkerTest, AFlushLetsGoOfTheTailSoThatTheConsumerMayResetIt) {
   EXPECT_EQ(text(3), "xyc");
 }
 
+// A refused append leaves a tail that did not move: a flush lets go of that, too, and so of one that was
+// written back before it.
+TEST_F(WorkerTest, AFlushLetsGoOfTailsThatDidNotMove) {
+  append("abc");
+  flush();
+  world->run();
+  wire::RdmoExtendedRequest refused = append();
+  refused.flags = RdmoFlag::kCompare;
+  refused.expected = log;
+  world->ask(peer, refused, "no");
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kTailMoved);
+  EXPECT_EQ(world->worker.cells(), 1U);
+  flush();
+  world->run();
+  EXPECT_EQ(world->worker.cells(), 0U);
+  world->targets[0].set_word(cell, log);
+  append("xy");
+  world->run();
+  EXPECT_EQ(world->last_place(), log);
+  wire::RdmoCommand destroy;
+  destroy.type = wire::RdmoCommandType::kRqDestroy;
+  destroy.queue = 1;
+  world->connect(target, "another");
+  EXPECT_EQ(world->command(destroy).status, DocaError::kSuccess);
+  EXPECT_EQ(tail(), log + 2);
+  EXPECT_EQ(world->worker.cells(), 1U) << "written back, and held: nobody has flushed";
+  flush();
+  world->run();
+  EXPECT_EQ(world->worker.cells(), 0U);
+}
+
 TEST_F(WorkerTest, NeighboursAreGatheredWhileAWriteIsUnderWay) {
   make(WorkerWorld::small_config(), false);
   append("a");
@@ -151,6 +183,76 @@ TEST_F(WorkerTest, GatheringEndsByTimeSizeAndFence) {
   EXPECT_EQ(world->pending.size(), 1U);
   append("e", RdmoFlag::kFence);
   EXPECT_EQ(world->pending.size(), 2U) << "a fence does not wait for time";
+}
+
+TEST_F(WorkerTest, SmallAppendsDoNotGatherBehindASlowSender) {
+  make(WorkerWorld::small_config(), false);
+  const PeerId slow = world->connect(target, "slow");
+  world->ask(slow, append(), std::string(300, 's'), true);
+  world->answer(0);  // The cell; its data is still with the slow one.
+  append("b");
+  EXPECT_EQ(world->waiting(AccessKind::kWrite), 2U);
+  world->lost_payloads.push_back(world->pending[0].payload);
+  world->run();  // The hole is filled.
+  append("c");
+  world->run();
+  world->targets[0].show_all();
+  EXPECT_EQ(text(302), std::string(300, '\0') + "bc");
+}
+
+TEST_F(WorkerTest, ABusyCellHoldsUpNoGatheringBehindIt) {
+  WorkerConfig config = WorkerWorld::small_config();
+  config.coalesce_delay = microseconds(2);
+  config.coalesce_bytes = 4;
+  make(config, false);
+  const std::uint64_t other = cell + 1024;
+  world->targets[0].set_word(other, other + 8);
+  append("aaa");
+  world->answer(0);
+  world->ask(peer, WorkerWorld::extended_append(target, other, key), "b");
+  world->answer(0);
+  EXPECT_TRUE(world->pending.empty());
+  for (int i = 0; i < 2; ++i) {
+    append("aaa");  // No room beside the one before it: that goes, and this one gathers.
+    pass(microseconds(1));
+  }
+  const auto is_other = [&](const Access& access) { return access.address == other + 8; };
+  EXPECT_EQ(std::count_if(world->pending.begin(), world->pending.end(), is_other), 1);
+}
+
+// Others move the cell, too: what it said some time ago refuses nothing.
+TEST_F(WorkerTest, ASharedCellIsReadAgainBeforeAnAppendIsRefused) {
+  WorkerConfig config = WorkerWorld::small_config();
+  config.holding = CellHolding::kShared;
+  make(config);
+  append("one");
+  world->run();
+  const auto compare = [&](std::uint64_t expected, std::string_view data) {
+    wire::RdmoExtendedRequest request = append();
+    request.flags = RdmoFlag::kCompare;
+    request.expected = expected;
+    world->ask(peer, request, data);
+    world->run();
+    return world->last_status();
+  };
+  world->targets[0].set_word(cell, log + 64);
+  EXPECT_EQ(compare(log + 64, "two"), RdmoStatus::kDone);
+  EXPECT_EQ(world->last_place(), log + 64);
+  world->targets[0].set_word(cell, log + 80);
+  EXPECT_EQ(compare(log + 67, ""), RdmoStatus::kTailMoved) << "nothing is appended, and still it is asked";
+  EXPECT_EQ(world->last_place(), log + 80);
+  append(std::string(3900, 'x'));
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDone);
+  world->targets[0].set_word(cell, log);
+  append(std::string(3900, 'y'));
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDone) << "there is room again";
+  EXPECT_EQ(world->last_place(), log);
+  EXPECT_EQ(tail(), log + 3900);
+  append(std::string(3900, 'z'));
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kNoRoom);
 }
 
 TEST_F(WorkerTest, CompareAppendsOnlyAtTheExpectedTail) {
@@ -236,6 +338,39 @@ TEST_F(WorkerTest, QueuesWrapAndAreFullUntilTheirConsumerMovesOn) {
   EXPECT_EQ(world->last_status(), RdmoStatus::kNoRoom) << "longer than the queue";
 }
 
+// The host gives the number of a target that is lost to another: nothing is asked of it any more.
+TEST_F(WorkerTest, DataThatComesAfterItsTargetIsLostGoesNowhere) {
+  const std::uint64_t queue = cell + 1024;
+  for (const auto& [at, value] : {std::pair{0U, 7U}, {8U, 7U}, {24U, 10U}})
+    world->targets[0].set_word(queue + at, value);
+  world->targets[0].set_word(queue + 16, cell + 2048);
+  wire::RdmoExtendedRequest request = append();
+  request.cell = queue;
+  request.flags = RdmoFlag::kQueue;
+  world->ask(peer, request, "89abc", true);
+  world->answer(0);  // The header. The data passes the queue's end, so it is brought here first.
+  wire::RdmoExtendedRequest scatter;
+  scatter.operation = Operation::kScatter;
+  scatter.client = 100 + target;
+  scatter.count = 1;
+  std::vector<std::byte> entry(wire::kRdmoEntryBytes);
+  wire::encode(wire::RdmoEntry{log, key, 2}, entry.data());
+  world->ask(peer, scatter, std::string(reinterpret_cast<const char*>(entry.data()), entry.size()) + "de",
+             true);
+  ASSERT_EQ(world->waiting(AccessKind::kFetch), 2U);
+  world->worker.target_lost(world->now, 0);
+  world->drain_outputs();
+  while (!world->actions.empty()) world->act();
+  for (std::size_t heard = 1; heard <= 2; ++heard) {
+    world->answer(world->index_of(AccessKind::kFetch));
+    EXPECT_EQ(world->heard.size(), heard);
+    EXPECT_EQ(world->last_status(), RdmoStatus::kTargetLost);
+    EXPECT_EQ(world->pending.size(), 2 - heard);
+  }
+  world->run();
+  EXPECT_EQ(world->worker.targets(), 0U);
+}
+
 TEST_F(WorkerTest, AQueueThatMakesNoSenseIsRefused) {
   const std::uint64_t queue = cell + 1024;
   const auto put = [&](std::uint64_t tail, std::uint64_t head, std::uint64_t first, std::uint64_t capacity) {
@@ -280,6 +415,43 @@ TEST_F(WorkerTest, AFlushOrdersDataBeforeTheTailAndTheTailBeforeItsAnswer) {
                                             AccessKind::kWriteCell, AccessKind::kOrder, AccessKind::kRead));
   EXPECT_EQ(world->last_status(), RdmoStatus::kDone);
   EXPECT_EQ(tail(), log + 3);
+}
+
+TEST_F(WorkerTest, WhatCouldNotBeOrderedIsOrderedByTheNextFlush) {
+  make(WorkerWorld::small_config(), false);
+  append("abc");
+  world->answer(0);
+  world->answer(0);
+  flush();
+  ASSERT_EQ(world->pending.at(0).kind, AccessKind::kOrder);
+  world->answer(0, AccessStatus::kMemoryFailed);
+  EXPECT_EQ(world->last_status(), RdmoStatus::kMemoryFailed);
+  flush();
+  ASSERT_EQ(world->pending.size(), 1U);
+  EXPECT_EQ(world->pending[0].kind, AccessKind::kOrder) << "the tail must not pass the data";
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDone);
+  EXPECT_EQ(tail(), log + 3);
+}
+
+TEST_F(WorkerTest, ADamagedCellDoesNotHideThatNothingWasOrdered) {
+  make(WorkerWorld::small_config(), false);
+  append("lost");
+  world->answer(0);
+  world->answer(0, AccessStatus::kMemoryFailed);
+  world->answer(0, AccessStatus::kMemoryFailed);  // The zeros, too.
+  const std::uint64_t other = cell + 1024;
+  world->targets[0].set_word(other, other + 8);
+  world->ask(peer, WorkerWorld::extended_append(target, other, key), "kept");
+  world->run();
+  flush();
+  world->answer(world->index_of(AccessKind::kOrder), AccessStatus::kMemoryFailed);
+  EXPECT_TRUE(world->pending.empty()) << "no tail is stored before its data";
+  EXPECT_EQ(world->last_status(), RdmoStatus::kMemoryFailed);
+  flush();
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDamaged);
+  EXPECT_EQ(world->targets[0].word(other), other + 8 + 4);
 }
 
 // The guide has such a flush order nothing; here it is answered when all places that were taken before it are
@@ -417,6 +589,32 @@ TEST_F(WorkerTest, ASenderThatTakesTooLongIsLost) {
   EXPECT_EQ(world->worker.connections(), 1U);
 }
 
+TEST_F(WorkerTest, WhatNeverComesIsNotKeptAliveByWhatDoes) {
+  const PeerId slow = world->connect(target, "slow");
+  world->ask(slow, append(), std::string(300, 'n'), true);
+  world->answer(0);
+  for (int i = 0; i < 4 && world->actions.empty(); ++i) {
+    world->ask(slow, append(), std::string(300, 'y'), true);
+    world->answer(1);
+    pass(world->worker.config().sender_time_max / 2);
+  }
+  ASSERT_EQ(world->actions.size(), 1U);
+  EXPECT_EQ(world->actions[0].kind, ActionKind::kClosePeer);
+  EXPECT_EQ(world->now, world->worker.config().sender_time_max);
+}
+
+TEST_F(WorkerTest, ASlowSenderOfMuchIsNotLostWhileTheOldestComes) {
+  for (int i = 0; i < 4; ++i) world->ask(peer, append(), std::string(300, 's'), true);
+  world->answer(0);
+  ASSERT_EQ(world->pending.size(), 4U);
+  for (int i = 0; i < 4; ++i) {
+    pass(world->worker.config().sender_time_max / 4 * 3);
+    ASSERT_TRUE(world->actions.empty());
+    world->answer(0);
+  }
+  EXPECT_EQ(world->worker.held(), 0U);
+}
+
 TEST_F(WorkerTest, TailsArePublishedByTimeIfToldTo) {
   WorkerConfig config = WorkerWorld::small_config();
   config.publish_delay = microseconds(3);
@@ -428,6 +626,9 @@ TEST_F(WorkerTest, TailsArePublishedByTimeIfToldTo) {
   world->run();
   EXPECT_EQ(tail(), log + 3);
   EXPECT_EQ(world->worker.cells(), 1U) << "and still held: only a flush lets go";
+  flush();
+  world->run();
+  EXPECT_EQ(world->worker.cells(), 0U);
 }
 
 TEST_F(WorkerTest, WhatCannotBeFilledDamagesTheQueueForGood) {
@@ -443,6 +644,35 @@ TEST_F(WorkerTest, WhatCannotBeFilledDamagesTheQueueForGood) {
     EXPECT_EQ(world->last_status(), RdmoStatus::kDamaged) << "every flush says so";
   }
   EXPECT_EQ(tail(), log);
+}
+
+TEST_F(WorkerTest, ADamagedLogIsNotWrittenBackAgainAndAgain) {
+  WorkerConfig config = WorkerWorld::small_config();
+  config.publish_delay = microseconds(3);
+  make(config);
+  append("abc");
+  world->answer(0);
+  world->answer(0, AccessStatus::kMemoryFailed);
+  world->answer(0, AccessStatus::kMemoryFailed);
+  pass(microseconds(3));
+  const std::uint64_t rounds = world->worker.counters().rounds;
+  for (int i = 0; i < 5; ++i) pass(microseconds(3));
+  EXPECT_EQ(world->worker.counters().rounds, rounds);
+  for (int i = 0; i < 2; ++i) {
+    flush();
+    world->run();
+    EXPECT_EQ(world->last_status(), RdmoStatus::kDamaged);
+  }
+  wire::RdmoCommand withdraw;
+  withdraw.type = wire::RdmoCommandType::kMrDeregister;
+  withdraw.key = key;
+  EXPECT_EQ(world->command(withdraw).status, DocaError::kSuccess);
+  key = world->add_memory(target);
+  append("abc");
+  flush();
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDone) << "the memory is registered anew";
+  EXPECT_EQ(tail(), log + 3);
 }
 
 // --- Limits

@@ -71,7 +71,7 @@ void WriteBack::begin(std::uint32_t index) {
   client.round_drops = client.round_drops || !client.flushes_running.empty();
   client.write_back = false;
   client.publish_at = kNever;
-  client.round_status = RdmoStatus::kDone;
+  client.round_status = client.damaged > 0 ? RdmoStatus::kDamaged : RdmoStatus::kDone;
   client.unsettled = 0;
   while (!client.dirty.empty()) {
     const std::uint32_t at = client.dirty.pop(core_.cells, &Cell::next_dirty);
@@ -106,7 +106,7 @@ void WriteBack::store(std::uint32_t index) {
   client.storing = 0;
   for (std::uint32_t at = client.round_cells.head; at != kNoSlot; at = core_.cells[at].next_round) {
     Cell& cell = core_.cells[at];
-    if (cell.damaged) client.round_status = RdmoStatus::kDamaged;
+    if (cell.damaged && client.round_status == RdmoStatus::kDone) client.round_status = RdmoStatus::kDamaged;
   }
   if (failed(client)) return;
   for (std::uint32_t at = client.round_cells.head; at != kNoSlot; at = core_.cells[at].next_round) {
@@ -121,6 +121,7 @@ void WriteBack::store(std::uint32_t index) {
 
 void WriteBack::end(std::uint32_t index) {
   Client& client = core_.clients[index];
+  const bool flushed = !client.flushes_running.empty();
   while (!client.flushes_running.empty()) {
     answer(client.flushes_running.pop(core_.requests, &Request::next), client.round_status);
   }
@@ -130,8 +131,8 @@ void WriteBack::end(std::uint32_t index) {
     const std::uint32_t at = client.round_cells.pop(core_.cells, &Cell::next_round);
     Cell& cell = core_.cells[at];
     cell.in_round = false;
-    // It moved on meanwhile; or it is damaged, and every flush has to hear of it.
-    cell.dirty = cell.damaged || !cell.writes.empty() || cell.reserved != cell.published;
+    // It moved on meanwhile. What is damaged never shows more: the client knows how many of those it has.
+    cell.dirty = !cell.writes.empty() || (!cell.damaged && cell.reserved != cell.published);
     if (cell.dirty) {
       client.dirty.push(core_.cells, at, &Cell::next_dirty);
       if (core_.config.publish_delay != kNever && client.publish_at == kNever) {
@@ -139,10 +140,12 @@ void WriteBack::end(std::uint32_t index) {
         core_.wake_at(client.publish_at);
       }
       appends_.let_others(at);
-    } else if (drops && Appends::idle(cell)) {
+    } else if (drops && Appends::idle(cell) && !cell.damaged) {
       appends_.drop(at);
     }
   }
+  // Also of those that did not move: after a flush the consumer may reset any cell.
+  if (flushed) appends_.drop_clean(index);
   ++client.rounds_ended;
   core_.control_attention = true;
 }
@@ -174,6 +177,7 @@ void WriteBack::ordered(std::uint32_t index, AccessStatus status) {
   Client& client = core_.clients[index];
   core_.target_answered(index);
   client.ordering = false;
+  if (status != AccessStatus::kDone) client.unordered = true;
   fail_step(client, status);
   core_.attend(index);
 }
@@ -188,7 +192,7 @@ void WriteBack::stored(std::uint32_t index, AccessStatus status) {
   if (status == AccessStatus::kDone) {
     cell.published = cell.storing_value;
   } else {
-    cell.damaged = true;  // Nobody knows what the cell says now.
+    appends_.damage(cell);  // Nobody knows what the cell says now.
   }
   fail_step(client, status);
   WHARF_CHECK(client.storing > 0);

@@ -299,6 +299,7 @@ Result<void> RdmoInitiator::begin(const RdmoGrant& grant) {
   auto engine = rdmo::Initiator::create(config_.initiator);
   if (!engine) return engine.error();
   engine_.emplace(*std::move(engine));
+  engine_->hear_limit(joined_limit_);
   return {};
 }
 
@@ -355,8 +356,10 @@ rdmo::Taken RdmoInitiator::take(ucp_ep_h, std::uint32_t id, std::span<const std:
   }
   wire::RdmoAnswer answer;
   if (id == wire::kRdmoExtendedMessageId && wire::decode(header, answer) == wire::RdmoError::kNone &&
-      answer.operation == wire::RdmoExtendedOperation::kHello)
+      answer.operation == wire::RdmoExtendedOperation::kHello) {
     joined_ = answer.status;
+    joined_limit_ = answer.credit_limit;
+  }
   return rdmo::Taken::kDone;
 }
 
@@ -394,6 +397,7 @@ bool RdmoInitiator::wait(rdmo::Outcome& outcome, const std::atomic<bool>* stop) 
   std::uint32_t empty = 0;
   while (!engine_->poll(outcome)) {
     if (engine_->in_flight() == 0) return false;
+    if (engine_->only_gathers()) engine_->push(clock_.now());
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return false;
     if (progress()) {
       empty = 0;

@@ -170,6 +170,7 @@ class RdmoInitiator : private MessageTaker {
   Result<void> say_hello();
 
   std::optional<wire::RdmoStatus> joined_;  ///< What the worker says, when it has connected by itself.
+  std::uint32_t joined_limit_ = 0;          ///< With it: how many messages it takes.
   RdmoInitiatorConfig config_;
   AttentiveClock clock_;
   std::unique_ptr<UcxPort> port_;

@@ -175,7 +175,9 @@ void WorkerProcess::finished(Operation& operation, ucs_status_t status) {
     operation.result.status = status == UCS_OK ? AccessStatus::kDone : AccessStatus::kSenderLost;
     const bool goes_on = status == UCS_OK && access.kind == AccessKind::kWrite && !operation.bounce.empty() &&
                          memories_[access.memory].mapped == nullptr;
-    if (goes_on && targets_[access.target].endpoint != nullptr) {
+    if (goes_on && targets_[access.target].endpoint == nullptr) {
+      operation.result.status = AccessStatus::kTargetLost;  // The data is here, and cannot be put there.
+    } else if (goes_on) {
       ucp_request_param_t param{};
       param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
       param.user_data = &operation;
