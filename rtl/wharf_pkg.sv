@@ -196,6 +196,22 @@ package wharf_pkg;
     logic [127:0] data;
   } ub_job_t;
 
+  // What is wrong with a response of this side's request, whatever the peer says; the first mistake counts.
+  parameter logic [1:0] WrongNothing = 2'd0;
+  parameter logic [1:0] WrongPoison  = 2'd1;
+  parameter logic [1:0] WrongLength  = 2'd2;
+
+  // A request that waits for its response: Transaction of src/engine/ub/initiator.h.
+  typedef struct packed {
+    logic [2:0]   not_ready;       // How often it was asked again because the peer was not ready,
+    logic [4:0]   page_faults;     // or a page was missing there.
+    logic [31:0]  got;             // Of a Read: bytes that have come.
+    logic [1:0]   wrong;           // Wrong*, so far.
+    logic [2:0]   status;          // The first answer that was not good: StatusSuccess while all were,
+    logic [4:0]   info;
+    nic_request_t request;
+  } nic_transaction_t;
+
   // Where the other side is, and who this side is.
   typedef struct packed {
     logic [47:0] own_mac;
@@ -307,7 +323,7 @@ package wharf_pkg;
 
   // Bits of these structures, for elements that only carry them (Yosys does not ask a type for its bits).
   parameter int unsigned NicRequestW     = 464;
-  parameter int unsigned NicTransactionW = 469;  // Attempts (5 bits) and the request.
+  parameter int unsigned NicTransactionW = 514;
   parameter int unsigned NicCounterCount = 17;
   parameter int unsigned UbJobW          = 483;
   parameter int unsigned NicReceiveW     = 128;

@@ -85,6 +85,8 @@ class EngineNic {
   std::array<std::uint32_t, 17> counters_o{};
   /// It reads and writes the host's memory itself.
   NicMemory* memory = nullptr;
+  std::uint64_t frames_dropped = 0;  ///< The wire codec took them for none of UB, or for malformed ones.
+  const ub::UbCounters& counted() const { return engine_->counters(); }
 
   void eval() {
     if (clk_i != 0) return tick();
@@ -133,6 +135,7 @@ class EngineNic {
     unread_ = next_ = 0;
     phase_ = true;
     tx_valid_o = 0;
+    frames_dropped = 0;
   }
 
   void tick() {
@@ -265,8 +268,10 @@ class EngineNic {
     if (rx_last_i == 0) return;
     const std::vector<std::byte> frame = std::exchange(heard_, {});
     wire::Packet packet;
-    if (rx_bad_i != 0 || wire::decode(frame, wire::LinkType::kEthernet, packet) != wire::DropReason::kNone)
+    if (rx_bad_i != 0 || wire::decode(frame, wire::LinkType::kEthernet, packet) != wire::DropReason::kNone) {
+      ++frames_dropped;
       return;
+    }
     const std::uint32_t length = packet.payload.length;
     if (length > 0) {
       const wire::BufferId buffer = pool_->acquire(length);

@@ -131,7 +131,7 @@ module wharf_ub_nic #(
     .give_valid_i(end_valid), .give_count_i(CreditW'(1)), .error_o(credit_error), .credits_o(credits_left)
   );
 
-  logic                        begin_ready, find_valid, found_valid, found_known, found_held, found_lost, jobs_ready, again_valid;
+  logic                        begin_ready, find_valid, found_valid, found_known, found_held, found_lost, jobs_ready, again_valid, keep_valid;
   logic [15:0]                 tassn;
   logic [EntryW-1:0]           found, again_entry;
   wharf_pkg::ub_headers_t      heard;
@@ -139,11 +139,11 @@ module wharf_ub_nic #(
   wharf_transaction_table #(.Jetties(Jetties), .Depth(QueueDepth), .EntryW(EntryW)) transaction_table (
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i,
     .begin_valid_i(request_valid && jobs_ready), .begin_ready_o(begin_ready), .begin_jetty_i(request_jetty),
-    .begin_entry_i({5'd0, request}), .begin_number_o(tassn),
+    .begin_entry_i({(EntryW - RequestW)'(0), request}), .begin_number_o(tassn),
     .find_valid_i(find_valid), .find_jetty_i(heard.requester_id), .find_number_i(heard.tassn),
     .found_valid_o(found_valid), .found_known_o(found_known), .found_held_o(found_held), .found_lost_o(found_lost),
     .found_entry_o(found),
-    .end_valid_i(end_valid), .again_valid_i(again_valid), .again_entry_i(again_entry),
+    .end_valid_i(end_valid), .keep_valid_i(keep_valid), .again_valid_i(again_valid), .again_entry_i(again_entry),
     .resume_valid_i(retry_valid && retry_taken), .resume_ready_o(resume_ready), .resume_jetty_i(retry_jetty[JettyW-1:0]),
     .resume_number_i(retry_tassn)
   );
@@ -330,7 +330,8 @@ module wharf_ub_nic #(
     .find_valid_o(find_valid), .found_valid_i(found_valid), .found_known_i(found_known),
     .found_lost_i(found_lost), .found_i(found),
     .end_valid_o(end_valid), .end_known_o(end_known), .end_ordered_o(end_ordered), .end_fetches_o(end_fetches),
-    .again_room_i(retry_room), .again_valid_o(again_valid), .again_code_o(again_code), .again_entry_o(again_entry),
+    .keep_valid_o(keep_valid), .again_room_i(retry_room), .again_valid_o(again_valid), .again_code_o(again_code),
+    .again_entry_o(again_entry),
     .want_valid_o(wants_receive), .want_checks_o(receive_checks), .taken_valid_i(receive_valid),
     .taken_result_i(receive_result), .taken_i(receive),
     .write_valid_o(write_valid), .write_ready_i(write_ready), .write_address_o(write_address),
