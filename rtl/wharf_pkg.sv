@@ -306,12 +306,12 @@ package wharf_pkg;
     logic [31:0] doorbells_refused;     // No such jetty, a full queue, or a request that is none.
     logic [31:0] frames_foreign;        // For somebody else, of another protocol, or bad.
     logic [31:0] frames_without_room;
-    logic [31:0] packets_malformed;     // Dropped by the codec, foreign frames among them.
+    logic [31:0] packets_malformed;     // Dropped by the codec, foreign frames among them; or one that contradicts its message.
     logic [31:0] packets_unknown;       // Of another channel, or of a kind that is not taken.
     logic [31:0] packets_duplicate;
     logic [31:0] packets_ahead;         // Out of order: Go-Back-N takes none of them.
     logic [31:0] packets_deferred;      // Requests without room for their responses: to be sent again.
-    logic [31:0] dropped_acknowledgement;  // Of what was never sent.
+    logic [31:0] dropped_acknowledgement;  // Of what was never sent, or with a status of none.
     logic [31:0] requests_refused;      // Without access, or not supported.
     logic [31:0] dropped_response;      // To none that was sent, or to none that still waits for one.
     logic [31:0] went_back;             // By a time-out or a negative acknowledgement.

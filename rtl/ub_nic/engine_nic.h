@@ -315,7 +315,7 @@ class EngineNic {
       store_le32(entry, static_cast<std::uint32_t>(completion.id));
       store_le32(entry + 4, jetty);
       store_le32(entry + 8, is_receive || completion.ok() ? completion.length : 0);
-      entry[12] = static_cast<std::byte>(completion.status);
+      entry[12] = status_of(completion.status);
       entry[13] = static_cast<std::byte>(opcode_of(completion.verb));
       entry[14] = static_cast<std::byte>((is_receive ? 1 : 0) | (completion.has_immediate ? 2 : 0));
       entry[15] = static_cast<std::byte>(phase_ ? 1 : 0);
@@ -327,6 +327,10 @@ class EngineNic {
         phase_ = !phase_;
       }
     }
+  }
+  /// The ring has the numbers of URMA, which are those of wharf but for poison: URMA_CR_REM_DATA_POISON.
+  static std::byte status_of(verbs::CompletionStatus status) {
+    return status == verbs::CompletionStatus::kRemotePoison ? std::byte{16} : static_cast<std::byte>(status);
   }
   /// The verbs of the hardware and their opcodes. Atomics are numbered alike, from compare-and-swap on.
   static constexpr std::array<std::pair<verbs::Verb, wire::TaOpcode>, 6> kVerbs{

@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/random.h"
+#include "engine/ub/counters.h"
 #include "engine/ub/exchange.h"
 #include "rtl/cosim/clocked.h"
 #include "rtl/cosim/packed.h"
@@ -86,7 +87,7 @@ class FedNic {
     set_segment(nic, 2, 6, NicPlan::kTarget, 0x4000);
     for (std::uint32_t jetty = 0; jetty < NicPlan::kJetties; ++jetty) {
       nic->open_valid_i = nic->open_value_i = 1;
-      nic->open_jetty_i = static_cast<std::uint8_t>(jetty);
+      nic->open_jetty_i = static_cast<std::uint16_t>(jetty);
       nic->open_token_i = NicPlan::token_of(jetty);
       nic.settle();
       nic.tick();
@@ -133,6 +134,18 @@ class FedNic {
     nic->post_valid_i = 0;
   }
 
+  /// One without a number, of the reliable channel.
+  static wire::Packet packet_of_peer(wire::TpOpcode opcode = wire::TpOpcode::kReliable) {
+    wire::Packet made = wire::ub_packet();
+    made.source = {kPeer};
+    made.destination = {kOwn};
+    made.entropy = 0xc001;
+    made.ub.rtph.source_tpn = ub::tpn_toward(wire::HostAddress{kOwn}, 0);
+    made.ub.rtph.destination_tpn = ub::tpn_toward(wire::HostAddress{kPeer}, 0);
+    made.ub.rtph.opcode = opcode;
+    made.ub.rtph.last = true;
+    return made;
+  }
   /// The frame of a packet whose jetties and segments of this NIC are counted from 0.
   static std::vector<std::byte> frame_of(wire::Packet packet) {
     const NicNumbers numbers = NicNumbers::of<Model>();
@@ -178,13 +191,15 @@ class FedNic {
   }
   const std::vector<std::byte>& bytes() { return memory_.bytes(); }
 
+  bool holds_memory = false;  ///< It takes nothing.
   Clocked<Model> nic;
   std::vector<FedAsked> asked;          ///< Its requests, packet by packet.
   std::vector<std::string> left;        ///< Each packet with data that has left, once, and each completion.
-  std::vector<std::uint32_t> received;  ///< The jetty of each receive that is over.
-  std::uint32_t ended = 0;              ///< Its requests that are over.
+  std::vector<std::uint32_t> ended;     ///< The jetty of each of its requests that is over,
+  std::vector<std::uint32_t> received;  ///< and of each receive.
   std::uint32_t expected = 0;           ///< The number that it asks for with its acknowledgements.
-  std::uint32_t negative = 0;           ///< How often it has said that one is missing.
+  bool misses = false;                  ///< The last of these says that this one is missing.
+  std::uint32_t acknowledged = 0;       ///< How often it has said something of numbers.
   std::uint32_t sent = 0;               ///< Its numbered packets.
 
  private:
@@ -197,6 +212,7 @@ class FedNic {
 
   void cycle() {
     memory_.drive(*nic, nic.cycles(), false);
+    if (holds_memory) nic->memory_ready_i = 0;
     nic->consumed_i = take_completion();
     nic->rx_valid_i = !to_come_.empty();
     if (!to_come_.empty()) offer(to_come_.front());
@@ -240,20 +256,16 @@ class FedNic {
     if (rtph.opcode == wire::TpOpcode::kAck) {
       const bool is_negative = rtph.status == wire::UbResponseStatus::kError;
       expected = is_negative ? rtph.psn : (rtph.psn + 1) & 0xff'ffffU;
-      negative += is_negative ? 1 : 0;
+      misses = is_negative;
+      ++acknowledged;
       return;
     }
     if (rtph.psn == sent) {
       ++sent;
       note(packet);
     }
-    wire::Packet answer = wire::ub_packet();
-    answer.source = {kPeer};
-    answer.destination = {kOwn};
-    answer.entropy = 0xc001;
-    answer.ub.rtph.source_tpn = ub::tpn_toward(wire::HostAddress{kOwn}, 0);
-    answer.ub.rtph.destination_tpn = ub::tpn_toward(wire::HostAddress{kPeer}, 0);
-    answer.ub.rtph.opcode = wire::TpOpcode::kAck;
+    wire::Packet answer = packet_of_peer(wire::TpOpcode::kAck);
+    answer.ub.rtph.last = false;
     answer.ub.rtph.psn = (sent - 1) & 0xff'ffffU;
     feed(frame_of(answer));
   }
@@ -287,10 +299,7 @@ class FedNic {
       phase_ = !phase_;
     }
     const bool is_receive = (std::to_integer<unsigned>(entry[14]) & 1U) != 0;
-    if (is_receive)
-      received.push_back(load_le32(entry + 4));
-    else
-      ++ended;
+    (is_receive ? received : ended).push_back(load_le32(entry + 4));
     left.push_back(fmt::format("completion {} {}", hex(entry, 15), hex(entry + 16, 12)));
     return true;
   }

@@ -262,7 +262,7 @@ module wharf_ub_nic #(
     .in_last_i(frame_last),
     .out_valid_o(kept_valid), .out_ready_i(kept_ready), .out_data_o(kept_data), .out_bytes_o(kept_bytes),
     .out_last_o(kept_last),
-    .ack_valid_i(ack_valid), .ack_number_i(ack_number), .ack_inside_o(ack_inside),
+    .ack_valid_i(ack_valid), .ack_number_i(ack_number), .ack_missing_i(ack_back), .ack_inside_o(ack_inside),
     .ack_refused_o(ack_refused), .ack_progress_o(progress),
     .back_valid_i(back), .sends_o(sends), .outstanding_o(outstanding)
   );
@@ -304,7 +304,7 @@ module wharf_ub_nic #(
 
   logic       asks, granted_valid, write_valid, write_ready, write_swaps, store_valid, store_ready, store_last;
   logic       line_valid, line_ready, completion_valid, completion_ready;
-  logic       malformed, unknown, duplicate, ahead, deferred, refused;
+  logic       malformed, unknown, duplicate, ahead, deferred, refused, odd_ack;
   logic       written;
   logic [1:0] asked_right;
   logic [2:0] granted;
@@ -312,10 +312,11 @@ module wharf_ub_nic #(
   wharf_pkg::memory_request_t line, store_line, report_line, fetch;
   wharf_pkg::nic_completion_t completion;
   logic       wants_receive, receive_checks, receive_valid, not_ready;
+  logic [19:0] receive_jetty;
   logic [1:0] receive_result;
   wharf_pkg::nic_receive_t receive;
   wharf_ub_receiver #(
-    .LengthW(LengthW), .NotReadyCode(NotReadyCode), .NotReadyAttempts(NotReadyAttempts), .PageFaultCode(PageFaultCode),
+    .LengthW(LengthW), .Reach(Window < 64 ? 64 : Window), .NotReadyCode(NotReadyCode), .NotReadyAttempts(NotReadyAttempts), .PageFaultCode(PageFaultCode),
     .PageFaultAttempts(PageFaultAttempts)
   ) receiver (
     .clk_i, .rst_i, .route_i, .opening_i(open_valid_i),
@@ -323,7 +324,7 @@ module wharf_ub_nic #(
     .read_start_i(read_start), .read_length_i(read_length),
     .take_valid_o(take_valid), .take_ready_i(take_ready), .take_data_o(take_data), .take_start_o(take_start),
     .take_length_o(take_length),
-    .ack_valid_o(ack_valid), .ack_number_o(ack_number), .ack_back_o(ack_back),
+    .ack_valid_o(ack_valid), .ack_number_o(ack_number), .ack_back_o(ack_back), .odd_ack_o(odd_ack),
     .due_o(due), .due_taken_i(due_taken), .due_negative_o(due_negative), .due_number_o(due_number),
     .due_tpmsn_o(due_tpmsn),
     .ask_valid_o(asks), .ask_right_o(asked_right), .answer_valid_i(granted_valid), .answer_i(granted),
@@ -332,7 +333,7 @@ module wharf_ub_nic #(
     .end_valid_o(end_valid), .end_known_o(end_known), .end_ordered_o(end_ordered), .end_fetches_o(end_fetches),
     .keep_valid_o(keep_valid), .again_room_i(retry_room), .again_valid_o(again_valid), .again_code_o(again_code),
     .again_entry_o(again_entry),
-    .want_valid_o(wants_receive), .want_checks_o(receive_checks), .taken_valid_i(receive_valid),
+    .want_valid_o(wants_receive), .want_jetty_o(receive_jetty), .want_checks_o(receive_checks), .taken_valid_i(receive_valid),
     .taken_result_i(receive_result), .taken_i(receive),
     .write_valid_o(write_valid), .write_ready_i(write_ready), .write_address_o(write_address),
     .write_swaps_o(write_swaps), .written_i(written),
@@ -347,7 +348,7 @@ module wharf_ub_nic #(
   wharf_receive_table #(.Jetties(Jetties), .Depth(ReceiveDepth), .EntryW(wharf_pkg::NicReceiveW)) receive_table (
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i, .open_value_i, .open_token_i,
     .post_valid_i, .post_ready_o, .post_jetty_i, .post_entry_i(post_i), .post_refused_o,
-    .take_valid_i(wants_receive), .take_jetty_i(heard.target_id), .take_checks_i(receive_checks),
+    .take_valid_i(wants_receive), .take_jetty_i(receive_jetty), .take_checks_i(receive_checks),
     .take_token_i(heard.token_value),
     .taken_valid_o(receive_valid), .taken_result_o(receive_result), .taken_entry_o(receive)
   );
@@ -406,7 +407,7 @@ module wharf_ub_nic #(
 
   localparam int unsigned Counters = wharf_pkg::NicCounterCount;
   logic [Counters-1:0] events;
-  assign events = {forgotten, doorbell_refused_o, foreign, no_room, malformed, unknown, duplicate, ahead, deferred, ack_refused,
+  assign events = {forgotten, doorbell_refused_o, foreign, no_room, malformed, unknown, duplicate, ahead, deferred, ack_refused || odd_ack,
                    refused, dropped, back, completion_lost, post_refused_o, not_ready, again_valid};
   for (genvar i = 0; i < Counters; i++) begin : gen_count
     logic [31:0] count_q;

@@ -3,6 +3,7 @@
 // responses. One packet at a time. Source: UB-Base 2.0.1, 6.4 and 7.3. Description: README.md.
 module wharf_ub_receiver #(
   parameter int unsigned LengthW = 11,           // Bits of the length of a packet.
+  parameter int unsigned Reach = 64,             // Packets that the peer may have outstanding, at most.
   parameter int unsigned NotReadyCode = 12,      // The delay that a peer is asked for when there is no receive.
   parameter int unsigned NotReadyAttempts = 7,   // How often a request is asked again when the peer has none; 7: for ever.
   parameter int unsigned PageFaultCode = 5,      // The delay and how often, when a page was missing there.
@@ -32,6 +33,7 @@ module wharf_ub_receiver #(
   output logic                        ack_valid_o,
   output logic [23:0]                 ack_number_o,      // Every packet before it has arrived.
   output logic                        ack_back_o,        // Send again from there on.
+  output logic                        odd_ack_o,         // Or an acknowledgement that says neither, to count.
   // What is to be acknowledged: a level, not a stream. It may say more from one cycle to the next.
   output logic                        due_o,
   input  logic                        due_taken_i,
@@ -61,6 +63,7 @@ module wharf_ub_receiver #(
   output wharf_pkg::nic_transaction_t again_entry_o,
   // The receive table, one cycle away.
   output logic                        want_valid_o,
+  output logic [19:0]                 want_jetty_o,
   output logic                        want_checks_o,     // The token of the jetty counts.
   input  logic                        taken_valid_i,
   input  logic [1:0]                  taken_result_i,
@@ -119,23 +122,34 @@ module wharf_ub_receiver #(
   // ---------------------------------------------------------------- What the packet is
   wharf_pkg::ub_headers_t h;
   assign h = read_headers_i;
-  logic is_here, is_ack, is_nak, is_data, is_next, is_behind;
+  logic is_here, is_ack, is_nak, is_odd, is_data, is_next, is_behind, is_far;
   logic [23:0] next_q, distance;
-  assign is_here   = h.destination_tpn == route_i.own_tpn;
-  assign is_ack    = (h.tp_opcode == 7'd2 || h.tp_opcode == 7'd3) && h.tp_status == wharf_pkg::StatusSuccess;
-  assign is_nak    = (h.tp_opcode == 7'd2 || h.tp_opcode == 7'd3) && h.tp_status == wharf_pkg::StatusError;
+  assign is_here   = h.destination_tpn == route_i.own_tpn && h.source_tpn == route_i.peer_tpn;
+  // With and without CETPH; 4 is the reserved TPNAK, which some send, whatever its status says.
+  assign is_ack    = h.tp_opcode[6:1] == 6'd1 && h.tp_status == wharf_pkg::StatusSuccess;
+  assign is_nak    = (h.tp_opcode[6:1] == 6'd1 && h.tp_status == wharf_pkg::StatusError) || h.tp_opcode == 7'd4;
+  assign is_odd    = h.tp_opcode[6:1] == 6'd1 && !is_ack && !is_nak;
   assign is_data   = h.tp_opcode == 7'd1 && h.kind != wharf_pkg::UbNone;
   assign distance  = h.psn - next_q;
   assign is_next   = distance == '0;
   assign is_behind = distance[23];
+  assign is_far    = distance >= 24'(Reach);
+
+  // A message is a request with all its packets. All of them say the same of it; if not, the first one counts.
+  logic        inside_q, is_other;
+  logic [7:0]  opcode_q;
+  logic [15:0] tassn_q;
+  logic [19:0] requester_q, target_q;
+  logic [63:0] immediate_q;
+  assign is_other = inside_q && (h.opcode != opcode_q || h.tassn != tassn_q || h.requester_id != requester_q);
 
   logic looks, is_request, takes;
   assign looks      = state_q == Idle && read_valid_i;
   assign is_request = h.kind == wharf_pkg::UbRequest;
   assign takes      = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_next &&
                       (is_request ? job_room_i : again_room_i);
-  assign malformed_o = looks && read_drop_i != wharf_pkg::DropNone;
-  assign unknown_o   = looks && read_drop_i == wharf_pkg::DropNone && (!is_here || !(is_data || is_ack || is_nak));
+  assign malformed_o = (looks && read_drop_i != wharf_pkg::DropNone) || (takes && is_request && is_other);
+  assign unknown_o   = looks && read_drop_i == wharf_pkg::DropNone && (!is_here || !(is_data || is_ack || is_nak || is_odd));
   assign duplicate_o = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_behind;
   assign ahead_o     = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && !is_behind && !is_next;
   assign deferred_o  = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_next && !takes;
@@ -143,6 +157,7 @@ module wharf_ub_receiver #(
   assign ack_valid_o  = looks && read_drop_i == wharf_pkg::DropNone && is_here && (is_ack || is_nak);
   assign ack_number_o = is_nak ? h.psn : h.psn + 24'd1;
   assign ack_back_o   = is_nak;
+  assign odd_ack_o    = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_odd;
 
   // ---------------------------------------------------------------- Requests
   logic       is_send, is_word, is_write, is_read, is_atomic;
@@ -154,21 +169,15 @@ module wharf_ub_receiver #(
   assign ask_valid_o = takes && is_request && !is_send;
   assign ask_right_o = is_write ? wharf_pkg::RightWrite : (is_read ? wharf_pkg::RightRead : wharf_pkg::RightAtomic);
 
-  // A message is a request with all its packets. All of them say the same of it.
-  logic        inside_q, is_other;
-  logic [7:0]  opcode_q;
-  logic [15:0] tassn_q;
-  logic [19:0] requester_q;
-  assign is_other = inside_q && (h.opcode != opcode_q || h.tassn != tassn_q || h.requester_id != requester_q);
-
   // What is wrong with this packet; the first mistake of a message counts.
   logic       failed_q;
   logic [2:0] failed_status_q;
   logic [4:0] failed_info_q, info;
   always_comb begin
     info = wharf_pkg::InfoNone;
-    if (is_other || (!is_write && !is_read && !is_atomic)) info = wharf_pkg::InfoUnsupportedOpcode;
+    if (is_other) info = wharf_pkg::InfoUnsupportedOpcode;
     else if (h.poison) info = wharf_pkg::InfoPoison;
+    else if (!is_write && !is_read && !is_atomic) info = wharf_pkg::InfoUnsupportedOpcode;
     else if (answer_i != wharf_pkg::GrantGranted) info = wharf_pkg::InfoAccess;
     else if (is_atomic && h.address[2:0] != '0) info = wharf_pkg::InfoAccess;
     else if (is_write && h.length != 32'(read_length_i)) info = wharf_pkg::InfoLength;
@@ -189,6 +198,7 @@ module wharf_ub_receiver #(
   // Asked once: in the first cycle of the state.
   logic        asked_q;
   assign want_valid_o  = state_q == Want && !asked_q;
+  assign want_jetty_o  = target_q;
   assign want_checks_o = is_send;
   assign not_ready_o   = state_q == Want && taken_valid_i && taken_result_i == wharf_pkg::TakenNone;
 
@@ -218,8 +228,8 @@ module wharf_ub_receiver #(
     job_o              = '0;
     job_o.kind         = wharf_pkg::UbResponse;
     job_o.opcode       = wharf_pkg::TaAcknowledge;
-    job_o.requester_id = h.requester_id;
-    job_o.tassn        = h.tassn;
+    job_o.requester_id = requester_q;
+    job_o.tassn        = tassn_q;
     job_o.address      = h.address;
     job_o.data         = {old_q, 64'd0};
     if (failed_q) begin
@@ -334,16 +344,16 @@ module wharf_ub_receiver #(
     completion_o.length    = outcome_q == wharf_pkg::CompletionSuccess ? found_q.request.length : '0;
     if (state_q == Notice) begin
       completion_o.tag           = receive_q.tag;
-      completion_o.jetty         = h.target_id;
+      completion_o.jetty         = target_q;
       completion_o.status        = !failed_q ? wharf_pkg::CompletionSuccess :
                                    (failed_info_q == wharf_pkg::InfoLength ? wharf_pkg::CompletionLocalLength
                                                                            : wharf_pkg::CompletionLocalAccess);
-      completion_o.operation     = h.opcode[3:0];
+      completion_o.operation     = opcode_q[3:0];
       completion_o.length        = after;
       completion_o.is_receive    = 1'b1;
-      completion_o.has_immediate = h.opcode != wharf_pkg::TaSend;
-      completion_o.immediate     = completion_o.has_immediate ? h.block[255:192] : '0;
-      completion_o.remote_jetty  = h.requester_id;
+      completion_o.has_immediate = opcode_q != wharf_pkg::TaSend;
+      completion_o.immediate     = completion_o.has_immediate ? immediate_q : '0;
+      completion_o.remote_jetty  = requester_q;
     end
   end
   assign end_ordered_o = found_q.request.order == wharf_pkg::OrderRelaxed || found_q.request.order == wharf_pkg::OrderStrong;
@@ -382,7 +392,7 @@ module wharf_ub_receiver #(
     end else begin
       unique case (state_q)
         Idle: if (takes) state_q <= !is_request ? Find :
-                                    (!is_send ? Check : (has_receive_q || failed_q ? Judge : Want));
+                                    (!is_send ? Check : (has_receive_q || failed_q || is_other || h.poison ? Judge : Want));
               else if (drops && !gone) state_q <= Leave;
         Check: if (answer_valid_i) begin
           if (failed_q || info != wharf_pkg::InfoNone) state_q <= !h.last ? Leave : (has_receive_q ? Notice : Reply);
@@ -421,13 +431,14 @@ module wharf_ub_receiver #(
     end
   end
 
-  logic ack_due_q, nak_due_q, nak_sent_q;
+  logic ack_due_q, nak_due_q, nak_sent_q, started_q;
   assign due_o          = ack_due_q || nak_due_q;
   assign due_negative_o = nak_due_q;
   assign due_number_o   = nak_due_q ? next_q : next_q - 24'd1;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       next_q     <= '0;
+      started_q  <= 1'b0;
       ack_due_q  <= 1'b0;
       nak_due_q  <= 1'b0;
       nak_sent_q <= 1'b0;
@@ -442,9 +453,10 @@ module wharf_ub_receiver #(
         ack_due_q <= 1'b0;
         nak_due_q <= 1'b0;
       end
-      if (duplicate_o) ack_due_q <= 1'b1;
-      // Once for each gap.
-      if (ahead_o && !nak_sent_q) begin
+      // Before the first one that is in order, nothing can be named.
+      if (duplicate_o && started_q) ack_due_q <= 1'b1;
+      // Once for each gap; what no honest peer can have sent shows none.
+      if (ahead_o && !is_far && !nak_sent_q) begin
         nak_due_q  <= 1'b1;
         nak_sent_q <= 1'b1;
       end
@@ -452,6 +464,7 @@ module wharf_ub_receiver #(
       // A packet counts when all that it asks for is done.
       if (ends && taken_q) begin
         next_q     <= next_q + 24'd1;
+        started_q  <= 1'b1;
         ack_due_q  <= 1'b1;
         nak_due_q  <= 1'b0;
         nak_sent_q <= 1'b0;
@@ -481,6 +494,8 @@ module wharf_ub_receiver #(
       opcode_q    <= h.opcode;
       tassn_q     <= h.tassn;
       requester_q <= h.requester_id;
+      target_q    <= h.target_id;
+      immediate_q <= h.block[255:192];
     end
     if (!failed_q) begin
       if (state_q == Check && answer_valid_i) begin
