@@ -8,7 +8,7 @@ module wharf_ub_nic #(
   parameter int unsigned Mtu         = 1024,  // Data of a packet: a power of two from 128 to 4096.
   parameter int unsigned Window      = 64,    // Packets outstanding: a power of two.
   parameter int unsigned SendFlits   = 512,   // Flits kept until they are acknowledged,
-  parameter int unsigned ReceiveFlits = 256,  // and between the wire and memory: powers of two.
+  parameter int unsigned ReceiveFlits = 2048, // and between the wire and memory: powers of two. All that the peer may send.
   parameter int unsigned Responses   = 64,    // Requests outstanding at most, here and at the peer: a power of two.
   parameter int unsigned Completions = 4096,  // Entries of the ring in memory: a power of two.
   parameter int unsigned Timeout     = 6400,  // Cycles until packets are sent again.
@@ -81,6 +81,10 @@ module wharf_ub_nic #(
   localparam int unsigned MemoryW     = wharf_pkg::MemoryRequestW;
   if (Mtu > 4096) begin : gen_refuse
     $error("wharf_ub_nic: Mtu must be at most 4096");
+  end
+  // The peer may have as many packets outstanding, each as long as can be, and as many acknowledgements of one flit.
+  if (ReceiveFlits < Window * (PacketFlits + 1)) begin : gen_refuse_receive
+    $error("wharf_ub_nic: ReceiveFlits must hold Window packets of Mtu bytes and as many acknowledgements");
   end
   if (NotReadyCode > 31 || NotReadyAttempts > 7 || PageFaultCode > 31 || PageFaultAttempts > 31) begin : gen_refuse_delay
     $error("wharf_ub_nic: codes of delays and PageFaultAttempts must be at most 31, NotReadyAttempts at most 7");
