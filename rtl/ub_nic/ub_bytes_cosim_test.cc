@@ -255,7 +255,7 @@ SCENARIO(APacketOfAnotherChannelOfThePeerIsNotTaken) {
 }
 
 SCENARIO(APacketWhosePadIsNotZeroIsNotTaken) {
-  for (std::uint32_t count = 1; count <= kPieceBytes; ++count) {
+  for (const std::uint32_t count : {1U, 2U, 3U, 4U, 22U, 23U, 25U, 61U, 62U, 63U, 125U, 126U, 127U}) {
     SCOPED_TRACE(count);
     Both both;
     const std::vector<std::byte> data = counted_bytes(count, 1);
@@ -791,7 +791,7 @@ class Drawn {
 };
 
 SCENARIO(DrawnPacketsMeanTheSameToBoth) {
-  const std::uint64_t runs = cycles_or(60000) / 3000;
+  const std::uint64_t runs = cycles_or(30000) / 3000;
   const char* text = std::getenv("WHARF_RTL_SEED");
   const std::uint64_t first = text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
   for (std::uint64_t seed = first; seed < first + runs && !::testing::Test::HasFailure(); ++seed) {
