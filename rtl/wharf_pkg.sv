@@ -196,6 +196,22 @@ package wharf_pkg;
     logic [127:0] data;
   } ub_job_t;
 
+  // What is wrong with a response of this side's request, whatever the peer says; the first mistake counts.
+  parameter logic [1:0] WrongNothing = 2'd0;
+  parameter logic [1:0] WrongPoison  = 2'd1;
+  parameter logic [1:0] WrongLength  = 2'd2;
+
+  // A request that waits for its response: Transaction of src/engine/ub/initiator.h.
+  typedef struct packed {
+    logic [2:0]   not_ready;       // How often it was asked again because the peer was not ready,
+    logic [4:0]   page_faults;     // or a page was missing there.
+    logic [31:0]  got;             // Of a Read: bytes that have come.
+    logic [1:0]   wrong;           // Wrong*, so far.
+    logic [2:0]   status;          // The first answer that was not good: StatusSuccess while all were,
+    logic [4:0]   info;
+    nic_request_t request;
+  } nic_transaction_t;
+
   // Where the other side is, and who this side is.
   typedef struct packed {
     logic [47:0] own_mac;
@@ -290,12 +306,12 @@ package wharf_pkg;
     logic [31:0] doorbells_refused;     // No such jetty, a full queue, or a request that is none.
     logic [31:0] frames_foreign;        // For somebody else, of another protocol, or bad.
     logic [31:0] frames_without_room;
-    logic [31:0] packets_malformed;     // Dropped by the codec, foreign frames among them.
+    logic [31:0] packets_malformed;     // Dropped by the codec, foreign frames among them; or one that contradicts its message.
     logic [31:0] packets_unknown;       // Of another channel, or of a kind that is not taken.
     logic [31:0] packets_duplicate;
     logic [31:0] packets_ahead;         // Out of order: Go-Back-N takes none of them.
     logic [31:0] packets_deferred;      // Requests without room for their responses: to be sent again.
-    logic [31:0] dropped_acknowledgement;  // Of what was never sent.
+    logic [31:0] dropped_acknowledgement;  // Of what was never sent, or with a status of none.
     logic [31:0] requests_refused;      // Without access, or not supported.
     logic [31:0] dropped_response;      // To none that was sent, or to none that still waits for one.
     logic [31:0] went_back;             // By a time-out or a negative acknowledgement.
@@ -307,7 +323,7 @@ package wharf_pkg;
 
   // Bits of these structures, for elements that only carry them (Yosys does not ask a type for its bits).
   parameter int unsigned NicRequestW     = 464;
-  parameter int unsigned NicTransactionW = 469;  // Attempts (5 bits) and the request.
+  parameter int unsigned NicTransactionW = 514;
   parameter int unsigned NicCounterCount = 17;
   parameter int unsigned UbJobW          = 483;
   parameter int unsigned NicReceiveW     = 128;

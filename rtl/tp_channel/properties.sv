@@ -7,7 +7,7 @@
 
 // Numbers of 3 bits, a window of 2, 4 flits, packets of 1 or 2. A flit carries its packet's number in its highest bits.
 module wharf_tp_channel_rules (
-  input logic       clk_i, rst_i, number_ready_i, in_valid_i, in_last_i, out_ready_i, ack_valid_i, back_valid_i,
+  input logic       clk_i, rst_i, number_ready_i, in_valid_i, in_last_i, out_ready_i, ack_valid_i, ack_missing_i, back_valid_i,
   input logic [2:0] ack_number_i
 );
   logic         number_valid, in_ready, out_valid, out_last, inside, refused, progress, sends, outstanding;
@@ -19,7 +19,7 @@ module wharf_tp_channel_rules (
     .clk_i, .rst_i, .number_valid_o(number_valid), .number_ready_i, .number_o(number),
     .in_valid_i, .in_ready_o(in_ready), .in_data_i({whole, 509'd0}), .in_bytes_i(7'd64), .in_last_i,
     .out_valid_o(out_valid), .out_ready_i, .out_data_o(out_data), .out_bytes_o(out_bytes), .out_last_o(out_last),
-    .ack_valid_i, .ack_number_i, .ack_inside_o(inside), .ack_refused_o(refused), .ack_progress_o(progress),
+    .ack_valid_i, .ack_number_i, .ack_missing_i, .ack_inside_o(inside), .ack_refused_o(refused), .ack_progress_o(progress),
     .back_valid_i, .sends_o(sends), .outstanding_o(outstanding)
   );
 

@@ -52,8 +52,9 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
   coverage.require_stalls({"number", "in", "out", "ack", "back"});
   for (const char* name :
        {"window full", "no room for flits", "acknowledged inside a packet", "back inside a packet",
-        "acknowledgement of the past", "acknowledgement of what was never sent", "numbers wrap",
-        "everything acknowledged", "sent again", "acknowledged while sent again"})
+        "acknowledgement of the past", "what was never sent is missing",
+        "acknowledgement of what was never sent", "numbers wrap", "everything acknowledged", "sent again",
+        "acknowledged while sent again"})
     coverage.require(name);
   Stall number(random.substream(0)), in(random.substream(1)), out(random.substream(2)),
       ack(random.substream(3)), back(random.substream(4));
@@ -68,7 +69,8 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
     rule.reset();
     quiet = 0;
   };
-  dut->number_ready_i = dut->in_valid_i = dut->ack_valid_i = dut->back_valid_i = dut->out_ready_i = 0;
+  dut->number_ready_i = dut->in_valid_i = dut->ack_valid_i = dut->ack_missing_i = dut->back_valid_i =
+      dut->out_ready_i = 0;
   reset();
   while (dut.cycles() < cycles && found.agrees()) {
     if (random.below(3000) == 0) reset();
@@ -94,6 +96,7 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
     dut->out_ready_i = out_open;
     dut->ack_valid_i = acks;
     dut->ack_number_i = static_cast<std::uint8_t>(heard & kMask);
+    dut->ack_missing_i = random.below(4) == 0;
     dut->back_valid_i = goes_back;
     dut.settle();
 
@@ -117,7 +120,8 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
     if (r.packets.empty() && to_come.empty() && r.covered == 0 && !dut->number_valid_o)
       found.differ(now, "no number though nothing is kept");
     // Acknowledgements: what they mean is known at once.
-    const bool is_inside = acks && distance <= r.reached - una;
+    const bool is_inside = acks && distance + dut->ack_missing_i <= r.reached - una;
+    coverage.hit_if(acks && !is_inside && distance == r.reached - una, "what was never sent is missing");
     if (dut->ack_inside_o != is_inside) found.differ(now, "whether an acknowledgement is inside");
     if (dut->ack_refused_o != (acks && !is_inside && distance < 32))
       found.differ(now, "which acknowledgement is refused");

@@ -32,6 +32,7 @@ module wharf_tp_channel #(
   // Every packet before ack_number_i has arrived. Always taken; only one inside of the window changes anything.
   input  logic               ack_valid_i,
   input  logic [NumberW-1:0] ack_number_i,
+  input  logic               ack_missing_i,    // That number is missing: it must have been sent.
   output logic               ack_inside_o,     // It is inside: none of the past,
   output logic               ack_refused_o,    // and none of packets that were never sent.
   output logic               ack_progress_o,   // It is the first to cover some packet.
@@ -78,7 +79,7 @@ module wharf_tp_channel #(
   logic               back_q, is_between, is_inside;
   assign distance       = ack_number_i - oldest_q;
   assign covered        = acked_q[CountW-1:0] - oldest_q[CountW-1:0];
-  assign is_inside      = distance <= NumberW'(reached_q);
+  assign is_inside      = distance <= NumberW'(reached_q) && !(ack_missing_i && distance == NumberW'(reached_q));
   assign ack_inside_o   = ack_valid_i && is_inside;
   assign ack_refused_o  = ack_valid_i && !is_inside && !distance[NumberW-1];
   assign ack_progress_o = ack_valid_i && is_inside && CountW'(distance) > covered;

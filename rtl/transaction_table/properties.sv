@@ -7,8 +7,8 @@
 
 // Two jetties, two transactions each. The solver chooses which jetty is watched.
 module wharf_transaction_table_rules (
-  input logic        clk_i, rst_i, open_valid_i, open_jetty_i, begin_valid_i, begin_jetty_i, find_valid_i, end_valid_i, again_valid_i,
-  input logic        resume_valid_i, resume_jetty_i,
+  input logic        clk_i, rst_i, open_valid_i, open_jetty_i, begin_valid_i, begin_jetty_i, find_valid_i, end_valid_i, keep_valid_i,
+  input logic        again_valid_i, resume_valid_i, resume_jetty_i,
   input logic [1:0]  begin_entry_i, again_entry_i,
   input logic [19:0] find_jetty_i,
   input logic [15:0] find_number_i, resume_number_i
@@ -20,7 +20,7 @@ module wharf_transaction_table_rules (
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i, .begin_valid_i, .begin_ready_o(begin_ready), .begin_jetty_i,
     .begin_entry_i, .begin_number_o(begin_number), .find_valid_i, .find_jetty_i, .find_number_i,
     .found_valid_o(found_valid), .found_known_o(found_known), .found_held_o(found_held),
-    .found_lost_o(found_lost), .found_entry_o(found_entry), .end_valid_i, .again_valid_i, .again_entry_i,
+    .found_lost_o(found_lost), .found_entry_o(found_entry), .end_valid_i, .keep_valid_i, .again_valid_i, .again_entry_i,
     .resume_valid_i, .resume_ready_o(resume_ready), .resume_jetty_i, .resume_number_i
   );
 
@@ -47,6 +47,8 @@ module wharf_transaction_table_rules (
     if (open_valid_i) assume (!again_valid_i);
     // One that is held does not end, and no other is looked for in that cycle.
     if (again_valid_i) assume (may_end && !end_valid_i && !find_valid_i && found_known && (found_valid || was_known));
+    // What is kept of one that goes on waiting: the same, also when its jetty has begun anew.
+    if (keep_valid_i) assume (may_end && !end_valid_i && !again_valid_i && !find_valid_i && (found_known || found_lost));
     // What was found ends once.
     if (end_valid_i) assume (may_end);
   end
@@ -81,6 +83,10 @@ module wharf_transaction_table_rules (
           else entry_even <= again_entry_i;
         end
       end
+      if (keep_valid_i && found_watched) begin
+        if (found_number[0]) entry_odd <= again_entry_i;
+        else entry_even <= again_entry_i;
+      end
       if (resume_valid_i && resume_ready && resume_jetty_i == watched && held[resume_number_i[0]])
         held[resume_number_i[0]] <= 1'b0;
       if (find_valid_i) begin
@@ -90,7 +96,7 @@ module wharf_transaction_table_rules (
         // Not when it ends in this very cycle.
         was_there      <= is_there && !(ends && found_number == find_number_i);
         expected_entry <= find_number_i[0] ? entry_odd : entry_even;
-      end else if (end_valid_i || again_valid_i) begin
+      end else if (end_valid_i || keep_valid_i || again_valid_i) begin
         may_end <= 1'b0;
         if (end_valid_i) was_there <= 1'b0;
       end
@@ -100,7 +106,7 @@ module wharf_transaction_table_rules (
     if (started && !rst_i) begin
       if (begin_valid_i && begin_jetty_i == watched) begin
         assert (begin_number == next);
-        assert (begin_ready == (!taken[next[0]] && !open_valid_i && !again_valid_i));
+        assert (begin_ready == (!taken[next[0]] && !open_valid_i && !keep_valid_i && !again_valid_i));
       end
       if (may_end && found_watched) begin
         assert (found_known == is_waiting);

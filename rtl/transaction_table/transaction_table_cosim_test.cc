@@ -34,12 +34,27 @@ struct Name {
 const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findings& found) {
   Coverage& coverage = found.coverage;
   coverage.require_stalls({"begin", "find"});
-  for (const char* name :
-       {"waits for a slot", "waits for one that is forgotten", "found", "answered before",
-        "number of the future", "jetty beyond the table", "jetty that was never opened",
-        "opened while some wait", "opened while one is held", "begins and ends at once", "kept",
-        "asked again", "held", "held and forgotten", "forgotten", "forgotten is over", "resumed",
-        "resumed without being held", "forgotten as it is found"})
+  for (const char* name : {"waits for a slot",
+                           "waits for one that is forgotten",
+                           "found",
+                           "answered before",
+                           "number of the future",
+                           "jetty beyond the table",
+                           "jetty that was never opened",
+                           "opened while some wait",
+                           "opened while one is held",
+                           "begins and ends at once",
+                           "kept",
+                           "asked again",
+                           "held",
+                           "held and forgotten",
+                           "forgotten",
+                           "forgotten is over",
+                           "resumed",
+                           "resumed without being held",
+                           "forgotten as it is found",
+                           "kept of one that waits",
+                           "kept of one that is forgotten"})
     coverage.require(name);
   Stall begin(random.substream(0));
   Stall find(random.substream(1));
@@ -65,8 +80,8 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
     opening = true;  // A jetty is opened before it is used.
     to_open = 0;
   };
-  dut->open_valid_i = dut->begin_valid_i = dut->find_valid_i = dut->end_valid_i = dut->again_valid_i =
-      dut->resume_valid_i = 0;
+  dut->open_valid_i = dut->begin_valid_i = dut->find_valid_i = dut->end_valid_i = dut->keep_valid_i =
+      dut->again_valid_i = dut->resume_valid_i = 0;
   reset();
   while (dut.cycles() < cycles && found.agrees()) {
     if (random.below(1000) == 0) reset();
@@ -88,9 +103,12 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
     const bool ends = answered.has_value() && random.below(4) != 0;
     const bool again = waits && !place->lost && !dut->open_valid_i && !ends && random.below(2) == 0;
     dut->end_valid_i = ends;
+    // Or it goes on waiting with something else kept of it, even as its jetty begins anew.
+    const bool keeps = waits && !ends && !again && random.below(2) == 0;
     dut->again_valid_i = again;
-    if (again) dut->again_entry_i = random.next_u32();
-    dut->find_valid_i = find_open && !again;
+    dut->keep_valid_i = keeps;
+    if (again || keeps) dut->again_entry_i = random.next_u32();
+    dut->find_valid_i = find_open && !again && !keeps;
     dut->resume_valid_i = random.below(4) == 0 && !opening;
     dut->resume_jetty_i = static_cast<std::uint8_t>(random.below(kJetties));
     dut->resume_number_i = static_cast<std::uint16_t>(random.next_u32());
@@ -143,7 +161,7 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
       const std::optional<Place>& before = places[dut->begin_jetty_i][number % kDepth];
       coverage.hit_if(before && before->lost, "waits for one that is forgotten");
       coverage.hit_if(before && !before->lost, "waits for a slot");
-      if (dut->begin_ready_o != (!before && !dut->open_valid_i && !again))
+      if (dut->begin_ready_o != (!before && !dut->open_valid_i && !again && !keeps))
         found.differ(now, "whether a transaction may begin");
       if (dut->begin_number_o != number) found.differ(now, "the number of a transaction");
       coverage.hit_if(begins && ends && dut->found_known_o, "begins and ends at once");
@@ -158,6 +176,10 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
       place->held = true;
       place->entry = dut->again_entry_i;
       coverage.hit("asked again");
+    }
+    if (keeps) {
+      place->entry = dut->again_entry_i;
+      coverage.hit(place->lost ? "kept of one that is forgotten" : "kept of one that waits");
     }
     coverage.hit_if(place != nullptr && !ends, "kept");
     if (ends && waits) places[answered->jetty][answered->number % kDepth].reset();

@@ -32,8 +32,10 @@ module wharf_transaction_table #(
 
   // The transaction that was found last is over, a forgotten one too. Always taken.
   input  logic                       end_valid_i,
-  // Or it is held until it is asked again, and this is kept of it. Never in a cycle in which a jetty begins anew, else
-  // always taken.
+  // Or it goes on waiting, and this is kept of it. Always taken.
+  input  logic                       keep_valid_i,
+  // Or it is held until it is asked again, and the same is kept of it. Never in a cycle in which a jetty begins anew,
+  // else always taken.
   input  logic                       again_valid_i,
   input  logic [EntryW-1:0]          again_entry_i,
 
@@ -76,7 +78,7 @@ module wharf_transaction_table #(
   assign begin_begun    = begun[begin_at];
   assign begin_ended    = ended[begin_at];
   assign begin_busy     = begin_begun ^ begin_ended;
-  assign begin_ready_o  = !begin_busy[begin_slot] && !open_valid_i && !again_valid_i;
+  assign begin_ready_o  = !begin_busy[begin_slot] && !open_valid_i && !again_valid_i && !keep_valid_i;
   assign begins         = begin_valid_i && begin_ready_o;
 
   // ---------------------------------------------------------------- Find and end
@@ -111,7 +113,7 @@ module wharf_transaction_table #(
   assign resumes        = resume_valid_i && resume_ready_o && resume_holds[resume_slot];
 
   always_ff @(posedge clk_i) begin
-    if (again_valid_i) entries[{found_jetty_q, found_slot_q}] <= {found_number_q, again_entry_i};
+    if (again_valid_i || keep_valid_i) entries[{found_jetty_q, found_slot_q}] <= {found_number_q, again_entry_i};
     else if (begins) entries[{begin_jetty_i, begin_slot}] <= {begin_number_o, begin_entry_i};
     if (find_valid_i) begin
       {number_q, found_entry_o} <= entries[{find_jetty, find_number_i[SlotW-1:0]}];

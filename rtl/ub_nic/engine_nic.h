@@ -85,6 +85,8 @@ class EngineNic {
   std::array<std::uint32_t, 17> counters_o{};
   /// It reads and writes the host's memory itself.
   NicMemory* memory = nullptr;
+  std::uint64_t frames_dropped = 0;  ///< The wire codec took them for none of UB, or for malformed ones.
+  const ub::UbCounters& counted() const { return engine_->counters(); }
 
   void eval() {
     if (clk_i != 0) return tick();
@@ -133,6 +135,7 @@ class EngineNic {
     unread_ = next_ = 0;
     phase_ = true;
     tx_valid_o = 0;
+    frames_dropped = 0;
   }
 
   void tick() {
@@ -265,8 +268,10 @@ class EngineNic {
     if (rx_last_i == 0) return;
     const std::vector<std::byte> frame = std::exchange(heard_, {});
     wire::Packet packet;
-    if (rx_bad_i != 0 || wire::decode(frame, wire::LinkType::kEthernet, packet) != wire::DropReason::kNone)
+    if (rx_bad_i != 0 || wire::decode(frame, wire::LinkType::kEthernet, packet) != wire::DropReason::kNone) {
+      ++frames_dropped;
       return;
+    }
     const std::uint32_t length = packet.payload.length;
     if (length > 0) {
       const wire::BufferId buffer = pool_->acquire(length);
@@ -310,7 +315,7 @@ class EngineNic {
       store_le32(entry, static_cast<std::uint32_t>(completion.id));
       store_le32(entry + 4, jetty);
       store_le32(entry + 8, is_receive || completion.ok() ? completion.length : 0);
-      entry[12] = static_cast<std::byte>(completion.status);
+      entry[12] = status_of(completion.status);
       entry[13] = static_cast<std::byte>(opcode_of(completion.verb));
       entry[14] = static_cast<std::byte>((is_receive ? 1 : 0) | (completion.has_immediate ? 2 : 0));
       entry[15] = static_cast<std::byte>(phase_ ? 1 : 0);
@@ -322,6 +327,10 @@ class EngineNic {
         phase_ = !phase_;
       }
     }
+  }
+  /// The ring has the numbers of URMA, which are those of wharf but for poison: URMA_CR_REM_DATA_POISON.
+  static std::byte status_of(verbs::CompletionStatus status) {
+    return status == verbs::CompletionStatus::kRemotePoison ? std::byte{16} : static_cast<std::byte>(status);
   }
   /// The verbs of the hardware and their opcodes. Atomics are numbered alike, from compare-and-swap on.
   static constexpr std::array<std::pair<verbs::Verb, wire::TaOpcode>, 6> kVerbs{

@@ -13,12 +13,10 @@
 #include "Vwharf_ub_nic_peer.h"
 #include "rtl/cosim/cosimulation.h"
 #include "rtl/ub_nic/nic_peer.h"
+#include "rtl/ub_nic/nic_scenarios.h"
 
 namespace wharf::rtl {
 namespace {
-
-/// The fault that is planted in every NIC of this test; 0: none.
-std::uint32_t planted = 0;
 
 /// Fails the test if a doorbell was never taken.
 struct Peer : NicPeer<Vwharf_ub_nic_peer> {
@@ -43,21 +41,6 @@ constexpr std::uint32_t kResponses = 4;
 
 /// Longer than the delay of a missing page, of six units of 40 cycles, and shorter than the timer.
 constexpr std::uint32_t kDelay = 450;
-
-/// What a peer and a host do, and what must come of it: a test, and what finds planted faults.
-struct Scenario {
-  std::string name;
-  void (*run)();
-};
-std::vector<Scenario>& scenarios() {
-  static std::vector<Scenario> all;
-  return all;
-}
-#define SCENARIO(name)                                                                \
-  void name();                                                                        \
-  [[maybe_unused]] const bool k##name = (scenarios().push_back({#name, name}), true); \
-  TEST(UbNicAndPeer, name) { name(); }                                                \
-  void name()
 
 std::size_t asked(const Peer& peer, std::uint32_t jetty) {
   return static_cast<std::size_t>(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many requests of 8 bytes two NICs of use do, from many jetties over a wire of some length. Nothing is
-// lost and nothing stalls, so the number of cycles is always the same.
+// lost and nothing stalls, so the number of cycles is always the same. And how much one of them can keep.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "base/random.h"
 #include "rtl/cosim/clocked.h"
 #include "rtl/cosim/packed.h"
+#include "rtl/ub_nic/nic_fed.h"
 #include "rtl/ub_nic/nic_memory.h"
 #include "rtl/ub_nic/nic_pair.h"
 #include "rtl/ub_nic/nic_plan.h"
@@ -180,6 +182,39 @@ TEST(UbNicRate, RequestsOfSixtyFourJetties) {
   }
   // One in ten cycles: the receiver of the target takes nine for a Write and one for an acknowledgement.
   EXPECT_EQ(rate.completed - before, 400U);
+}
+
+TEST(UbNicRate, AWindowOfTheLongestPacketsFindsRoomWhileMemoryTakesNothing) {
+  constexpr std::uint32_t kPackets = 64, kBytes = 1024;
+  FedNic<Vwharf_ub_nic_full> nic(0);
+  std::vector<std::byte> data(kBytes);
+  nic.holds_memory = true;
+  for (std::uint32_t i = 0; i < kPackets; ++i) {
+    wire::Packet packet = FedNic<Vwharf_ub_nic_full>::packet_of_peer();
+    packet.ub.rtph.psn = packet.ub.rtph.tpmsn = i;
+    wire::Btah& header = wire::use_request(packet.ub);
+    header.opcode = wire::TaOpcode::kWrite;
+    header.tassn = static_cast<std::uint16_t>(i);
+    header.token_value_present = true;
+    const std::uint32_t at = NicPlan::kTarget + i % 16 * kBytes;
+    packet.ub.extension.maetah = {NicMemory::kBase + at, 2, kBytes};
+    packet.ub.extension.token_value = NicPlan::kToken + 2;
+    std::fill(data.begin(), data.end(), static_cast<std::byte>(i + 1));
+    packet.payload = wire::bytes_payload(data);
+    nic.feed(FedNic<Vwharf_ub_nic_full>::frame_of(packet));
+  }
+  nic.run(kPackets * 18 + 100);
+  EXPECT_EQ(nic.expected, 0U);
+  nic.holds_memory = false;
+  nic.run(kPackets * 40);
+  // None was dropped, none has to come again.
+  EXPECT_EQ(nic.counters(), FedCounters());
+  EXPECT_EQ(nic.expected, kPackets);
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    const std::byte* const is = &nic.bytes()[NicPlan::kTarget + i * kBytes];
+    EXPECT_TRUE(std::all_of(is, is + kBytes, [&](std::byte byte) { return byte == std::byte(48 + i + 1); }))
+        << i;
+  }
 }
 
 }  // namespace

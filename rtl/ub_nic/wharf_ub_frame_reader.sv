@@ -91,12 +91,25 @@ module wharf_ub_frame_reader #(
   assign folded   = 17'(words_q[15:0]) + 17'(words_q[19:16]);
   assign sum_good = folded[15:0] + 16'(folded[16]) == 16'hffff;
 
+  // The pad, up to three bytes at the end of the packet, is zero. None of it is in the first flit: a packet with a pad has
+  // 24 bytes of headers, and data.
+  logic [1:0] pad_q;
+  logic [2:0] bad_pads;
+  logic       bad_pad_q;
+  for (genvar i = 0; i < 3; i++) begin : gen_pad
+    logic [15:0] at_q;                            // Where the last byte, and those before it, are in the frame.
+    assign bad_pads[i] = 2'(i) < pad_q && 10'(size) == at_q[15:6] && wire_data_i[{~at_q[5:0], 3'd0} +: 8] != '0;
+    always_ff @(posedge clk_i) if (wire_valid_i && !inside_q) at_q <= udp_length + 16'(33 - i);
+  end
+
   always_ff @(posedge clk_i) begin
     if (stores) flits[write_q] <= wire_data_i;
+    if (wire_valid_i) bad_pad_q <= inside_q && (bad_pad_q || bad_pads != '0);
     if (wire_valid_i && !inside_q) begin
       front_q     <= wire_data_i[175:0];
       is_ours_q   <= is_ours;
       transport_q <= udp_length - 16'd8;
+      pad_q       <= wire_data_i[511-8*43-2 -: 2];
       words_q     <= words;
     end
     if (wire_valid_i && second_q) behind_q <= wire_data_i[511:48];
@@ -114,7 +127,7 @@ module wharf_ub_frame_reader #(
   logic [LengthW-1:0] judged_length;
   logic [FrameW:0]    heads;
   logic [FlitW:0]     oldest_size, stored_size;
-  assign judged_good   = is_ours_q && is_whole_q && (first_q ? sum_good : sum_good_q) &&
+  assign judged_good   = is_ours_q && is_whole_q && !bad_pad_q && (first_q ? sum_good : sum_good_q) &&
                          17'(bytes_end_q) >= 17'(transport_q) + 17'd42 && (transport_q >> LengthW) == '0;
   assign judged_length = judged_good ? transport_q[LengthW-1:0] : '0;
   assign stored_size   = size_end_q > (FlitW + 1)'(PacketFlits) ? (FlitW + 1)'(PacketFlits) : size_end_q;

@@ -8,7 +8,7 @@ module wharf_ub_nic #(
   parameter int unsigned Mtu         = 1024,  // Data of a packet: a power of two from 128 to 4096.
   parameter int unsigned Window      = 64,    // Packets outstanding: a power of two.
   parameter int unsigned SendFlits   = 512,   // Flits kept until they are acknowledged,
-  parameter int unsigned ReceiveFlits = 256,  // and between the wire and memory: powers of two.
+  parameter int unsigned ReceiveFlits = 2048, // and between the wire and memory: powers of two. All that the peer may send.
   parameter int unsigned Responses   = 64,    // Requests outstanding at most, here and at the peer: a power of two.
   parameter int unsigned Completions = 4096,  // Entries of the ring in memory: a power of two.
   parameter int unsigned Timeout     = 6400,  // Cycles until packets are sent again.
@@ -82,6 +82,10 @@ module wharf_ub_nic #(
   if (Mtu > 4096) begin : gen_refuse
     $error("wharf_ub_nic: Mtu must be at most 4096");
   end
+  // The peer may have as many packets outstanding, each as long as can be, and as many acknowledgements of one flit.
+  if (ReceiveFlits < Window * (PacketFlits + 1)) begin : gen_refuse_receive
+    $error("wharf_ub_nic: ReceiveFlits must hold Window packets of Mtu bytes and as many acknowledgements");
+  end
   if (NotReadyCode > 31 || NotReadyAttempts > 7 || PageFaultCode > 31 || PageFaultAttempts > 31) begin : gen_refuse_delay
     $error("wharf_ub_nic: codes of delays and PageFaultAttempts must be at most 31, NotReadyAttempts at most 7");
   end
@@ -131,7 +135,7 @@ module wharf_ub_nic #(
     .give_valid_i(end_valid), .give_count_i(CreditW'(1)), .error_o(credit_error), .credits_o(credits_left)
   );
 
-  logic                        begin_ready, find_valid, found_valid, found_known, found_held, found_lost, jobs_ready, again_valid;
+  logic                        begin_ready, find_valid, found_valid, found_known, found_held, found_lost, jobs_ready, again_valid, keep_valid;
   logic [15:0]                 tassn;
   logic [EntryW-1:0]           found, again_entry;
   wharf_pkg::ub_headers_t      heard;
@@ -139,11 +143,11 @@ module wharf_ub_nic #(
   wharf_transaction_table #(.Jetties(Jetties), .Depth(QueueDepth), .EntryW(EntryW)) transaction_table (
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i,
     .begin_valid_i(request_valid && jobs_ready), .begin_ready_o(begin_ready), .begin_jetty_i(request_jetty),
-    .begin_entry_i({5'd0, request}), .begin_number_o(tassn),
+    .begin_entry_i({(EntryW - RequestW)'(0), request}), .begin_number_o(tassn),
     .find_valid_i(find_valid), .find_jetty_i(heard.requester_id), .find_number_i(heard.tassn),
     .found_valid_o(found_valid), .found_known_o(found_known), .found_held_o(found_held), .found_lost_o(found_lost),
     .found_entry_o(found),
-    .end_valid_i(end_valid), .again_valid_i(again_valid), .again_entry_i(again_entry),
+    .end_valid_i(end_valid), .keep_valid_i(keep_valid), .again_valid_i(again_valid), .again_entry_i(again_entry),
     .resume_valid_i(retry_valid && retry_taken), .resume_ready_o(resume_ready), .resume_jetty_i(retry_jetty[JettyW-1:0]),
     .resume_number_i(retry_tassn)
   );
@@ -262,7 +266,7 @@ module wharf_ub_nic #(
     .in_last_i(frame_last),
     .out_valid_o(kept_valid), .out_ready_i(kept_ready), .out_data_o(kept_data), .out_bytes_o(kept_bytes),
     .out_last_o(kept_last),
-    .ack_valid_i(ack_valid), .ack_number_i(ack_number), .ack_inside_o(ack_inside),
+    .ack_valid_i(ack_valid), .ack_number_i(ack_number), .ack_missing_i(ack_back), .ack_inside_o(ack_inside),
     .ack_refused_o(ack_refused), .ack_progress_o(progress),
     .back_valid_i(back), .sends_o(sends), .outstanding_o(outstanding)
   );
@@ -304,7 +308,7 @@ module wharf_ub_nic #(
 
   logic       asks, granted_valid, write_valid, write_ready, write_swaps, store_valid, store_ready, store_last;
   logic       line_valid, line_ready, completion_valid, completion_ready;
-  logic       malformed, unknown, duplicate, ahead, deferred, refused;
+  logic       malformed, unknown, duplicate, ahead, deferred, refused, odd_ack;
   logic       written;
   logic [1:0] asked_right;
   logic [2:0] granted;
@@ -312,10 +316,11 @@ module wharf_ub_nic #(
   wharf_pkg::memory_request_t line, store_line, report_line, fetch;
   wharf_pkg::nic_completion_t completion;
   logic       wants_receive, receive_checks, receive_valid, not_ready;
+  logic [19:0] receive_jetty;
   logic [1:0] receive_result;
   wharf_pkg::nic_receive_t receive;
   wharf_ub_receiver #(
-    .LengthW(LengthW), .NotReadyCode(NotReadyCode), .NotReadyAttempts(NotReadyAttempts), .PageFaultCode(PageFaultCode),
+    .LengthW(LengthW), .Reach(Window < 64 ? 64 : Window), .NotReadyCode(NotReadyCode), .NotReadyAttempts(NotReadyAttempts), .PageFaultCode(PageFaultCode),
     .PageFaultAttempts(PageFaultAttempts)
   ) receiver (
     .clk_i, .rst_i, .route_i, .opening_i(open_valid_i),
@@ -323,15 +328,16 @@ module wharf_ub_nic #(
     .read_start_i(read_start), .read_length_i(read_length),
     .take_valid_o(take_valid), .take_ready_i(take_ready), .take_data_o(take_data), .take_start_o(take_start),
     .take_length_o(take_length),
-    .ack_valid_o(ack_valid), .ack_number_o(ack_number), .ack_back_o(ack_back),
+    .ack_valid_o(ack_valid), .ack_number_o(ack_number), .ack_back_o(ack_back), .odd_ack_o(odd_ack),
     .due_o(due), .due_taken_i(due_taken), .due_negative_o(due_negative), .due_number_o(due_number),
     .due_tpmsn_o(due_tpmsn),
     .ask_valid_o(asks), .ask_right_o(asked_right), .answer_valid_i(granted_valid), .answer_i(granted),
     .find_valid_o(find_valid), .found_valid_i(found_valid), .found_known_i(found_known),
     .found_lost_i(found_lost), .found_i(found),
     .end_valid_o(end_valid), .end_known_o(end_known), .end_ordered_o(end_ordered), .end_fetches_o(end_fetches),
-    .again_room_i(retry_room), .again_valid_o(again_valid), .again_code_o(again_code), .again_entry_o(again_entry),
-    .want_valid_o(wants_receive), .want_checks_o(receive_checks), .taken_valid_i(receive_valid),
+    .keep_valid_o(keep_valid), .again_room_i(retry_room), .again_valid_o(again_valid), .again_code_o(again_code),
+    .again_entry_o(again_entry),
+    .want_valid_o(wants_receive), .want_jetty_o(receive_jetty), .want_checks_o(receive_checks), .taken_valid_i(receive_valid),
     .taken_result_i(receive_result), .taken_i(receive),
     .write_valid_o(write_valid), .write_ready_i(write_ready), .write_address_o(write_address),
     .write_swaps_o(write_swaps), .written_i(written),
@@ -346,7 +352,7 @@ module wharf_ub_nic #(
   wharf_receive_table #(.Jetties(Jetties), .Depth(ReceiveDepth), .EntryW(wharf_pkg::NicReceiveW)) receive_table (
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i, .open_value_i, .open_token_i,
     .post_valid_i, .post_ready_o, .post_jetty_i, .post_entry_i(post_i), .post_refused_o,
-    .take_valid_i(wants_receive), .take_jetty_i(heard.target_id), .take_checks_i(receive_checks),
+    .take_valid_i(wants_receive), .take_jetty_i(receive_jetty), .take_checks_i(receive_checks),
     .take_token_i(heard.token_value),
     .taken_valid_o(receive_valid), .taken_result_o(receive_result), .taken_entry_o(receive)
   );
@@ -405,7 +411,7 @@ module wharf_ub_nic #(
 
   localparam int unsigned Counters = wharf_pkg::NicCounterCount;
   logic [Counters-1:0] events;
-  assign events = {forgotten, doorbell_refused_o, foreign, no_room, malformed, unknown, duplicate, ahead, deferred, ack_refused,
+  assign events = {forgotten, doorbell_refused_o, foreign, no_room, malformed, unknown, duplicate, ahead, deferred, ack_refused || odd_ack,
                    refused, dropped, back, completion_lost, post_refused_o, not_ready, again_valid};
   for (genvar i = 0; i < Counters; i++) begin : gen_count
     logic [31:0] count_q;

@@ -92,6 +92,7 @@ module wharf_ub_packetizer #(
     if (job_i.kind == wharf_pkg::UbResponse) begin
       send_headers_o.status = job_i.status;
       send_headers_o.info   = job_i.info;
+      send_headers_o.poison = job_i.status == wharf_pkg::StatusError && job_i.info == wharf_pkg::InfoPoison;
     end else begin
       // The address and length of a packet with data are its own.
       send_headers_o.token_present = 1'b1;

@@ -3,6 +3,7 @@
 // responses. One packet at a time. Source: UB-Base 2.0.1, 6.4 and 7.3. Description: README.md.
 module wharf_ub_receiver #(
   parameter int unsigned LengthW = 11,           // Bits of the length of a packet.
+  parameter int unsigned Reach = 64,             // Packets that the peer may have outstanding, at most.
   parameter int unsigned NotReadyCode = 12,      // The delay that a peer is asked for when there is no receive.
   parameter int unsigned NotReadyAttempts = 7,   // How often a request is asked again when the peer has none; 7: for ever.
   parameter int unsigned PageFaultCode = 5,      // The delay and how often, when a page was missing there.
@@ -32,6 +33,7 @@ module wharf_ub_receiver #(
   output logic                        ack_valid_o,
   output logic [23:0]                 ack_number_o,      // Every packet before it has arrived.
   output logic                        ack_back_o,        // Send again from there on.
+  output logic                        odd_ack_o,         // Or an acknowledgement that says neither, to count.
   // What is to be acknowledged: a level, not a stream. It may say more from one cycle to the next.
   output logic                        due_o,
   input  logic                        due_taken_i,
@@ -49,17 +51,19 @@ module wharf_ub_receiver #(
   input  logic                        found_valid_i,
   input  logic                        found_known_i,
   input  logic                        found_lost_i,      // Its jetty has been opened anew: nobody waits for its answer.
-  input  logic [wharf_pkg::NicTransactionW-1:0] found_i,   // How often it was asked again, and the request.
+  input  wharf_pkg::nic_transaction_t found_i,
   output logic                        end_valid_o,
   output logic                        end_known_o,       // Its jetty has not been opened anew since it was sent.
   output logic                        end_ordered_o,     // What is over had an order tag,
   output logic                        end_fetches_o,     // or was a Read or an atomic.
+  output logic                        keep_valid_o,      // Further responses to it will come; this is kept of it.
   input  logic                        again_room_i,      // There is room for one that is to be asked again.
-  output logic                        again_valid_o,     // It is to be asked again after a delay.
+  output logic                        again_valid_o,     // It is to be asked again after a delay; likewise.
   output logic [4:0]                  again_code_o,
-  output logic [wharf_pkg::NicTransactionW-1:0] again_entry_o,
+  output wharf_pkg::nic_transaction_t again_entry_o,
   // The receive table, one cycle away.
   output logic                        want_valid_o,
+  output logic [19:0]                 want_jetty_o,
   output logic                        want_checks_o,     // The token of the jetty counts.
   input  logic                        taken_valid_i,
   input  logic [1:0]                  taken_result_i,
@@ -118,23 +122,34 @@ module wharf_ub_receiver #(
   // ---------------------------------------------------------------- What the packet is
   wharf_pkg::ub_headers_t h;
   assign h = read_headers_i;
-  logic is_here, is_ack, is_nak, is_data, is_next, is_behind;
+  logic is_here, is_ack, is_nak, is_odd, is_data, is_next, is_behind, is_far;
   logic [23:0] next_q, distance;
-  assign is_here   = h.destination_tpn == route_i.own_tpn;
-  assign is_ack    = (h.tp_opcode == 7'd2 || h.tp_opcode == 7'd3) && h.tp_status == wharf_pkg::StatusSuccess;
-  assign is_nak    = (h.tp_opcode == 7'd2 || h.tp_opcode == 7'd3) && h.tp_status == wharf_pkg::StatusError;
+  assign is_here   = h.destination_tpn == route_i.own_tpn && h.source_tpn == route_i.peer_tpn;
+  // With and without CETPH; 4 is the reserved TPNAK, which some send, whatever its status says.
+  assign is_ack    = h.tp_opcode[6:1] == 6'd1 && h.tp_status == wharf_pkg::StatusSuccess;
+  assign is_nak    = (h.tp_opcode[6:1] == 6'd1 && h.tp_status == wharf_pkg::StatusError) || h.tp_opcode == 7'd4;
+  assign is_odd    = h.tp_opcode[6:1] == 6'd1 && !is_ack && !is_nak;
   assign is_data   = h.tp_opcode == 7'd1 && h.kind != wharf_pkg::UbNone;
   assign distance  = h.psn - next_q;
   assign is_next   = distance == '0;
   assign is_behind = distance[23];
+  assign is_far    = distance >= 24'(Reach);
+
+  // A message is a request with all its packets. All of them say the same of it; if not, the first one counts.
+  logic        inside_q, is_other;
+  logic [7:0]  opcode_q;
+  logic [15:0] tassn_q;
+  logic [19:0] requester_q, target_q;
+  logic [63:0] immediate_q;
+  assign is_other = inside_q && (h.opcode != opcode_q || h.tassn != tassn_q || h.requester_id != requester_q);
 
   logic looks, is_request, takes;
   assign looks      = state_q == Idle && read_valid_i;
   assign is_request = h.kind == wharf_pkg::UbRequest;
   assign takes      = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_next &&
                       (is_request ? job_room_i : again_room_i);
-  assign malformed_o = looks && read_drop_i != wharf_pkg::DropNone;
-  assign unknown_o   = looks && read_drop_i == wharf_pkg::DropNone && (!is_here || !(is_data || is_ack || is_nak));
+  assign malformed_o = (looks && read_drop_i != wharf_pkg::DropNone) || (takes && is_request && is_other);
+  assign unknown_o   = looks && read_drop_i == wharf_pkg::DropNone && (!is_here || !(is_data || is_ack || is_nak || is_odd));
   assign duplicate_o = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_behind;
   assign ahead_o     = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && !is_behind && !is_next;
   assign deferred_o  = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_next && !takes;
@@ -142,6 +157,7 @@ module wharf_ub_receiver #(
   assign ack_valid_o  = looks && read_drop_i == wharf_pkg::DropNone && is_here && (is_ack || is_nak);
   assign ack_number_o = is_nak ? h.psn : h.psn + 24'd1;
   assign ack_back_o   = is_nak;
+  assign odd_ack_o    = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_odd;
 
   // ---------------------------------------------------------------- Requests
   logic       is_send, is_word, is_write, is_read, is_atomic;
@@ -153,21 +169,15 @@ module wharf_ub_receiver #(
   assign ask_valid_o = takes && is_request && !is_send;
   assign ask_right_o = is_write ? wharf_pkg::RightWrite : (is_read ? wharf_pkg::RightRead : wharf_pkg::RightAtomic);
 
-  // A message is a request with all its packets. All of them say the same of it.
-  logic        inside_q, is_other;
-  logic [7:0]  opcode_q;
-  logic [15:0] tassn_q;
-  logic [19:0] requester_q;
-  assign is_other = inside_q && (h.opcode != opcode_q || h.tassn != tassn_q || h.requester_id != requester_q);
-
   // What is wrong with this packet; the first mistake of a message counts.
   logic       failed_q;
   logic [2:0] failed_status_q;
   logic [4:0] failed_info_q, info;
   always_comb begin
     info = wharf_pkg::InfoNone;
-    if (is_other || (!is_write && !is_read && !is_atomic)) info = wharf_pkg::InfoUnsupportedOpcode;
+    if (is_other) info = wharf_pkg::InfoUnsupportedOpcode;
     else if (h.poison) info = wharf_pkg::InfoPoison;
+    else if (!is_write && !is_read && !is_atomic) info = wharf_pkg::InfoUnsupportedOpcode;
     else if (answer_i != wharf_pkg::GrantGranted) info = wharf_pkg::InfoAccess;
     else if (is_atomic && h.address[2:0] != '0) info = wharf_pkg::InfoAccess;
     else if (is_write && h.length != 32'(read_length_i)) info = wharf_pkg::InfoLength;
@@ -188,6 +198,7 @@ module wharf_ub_receiver #(
   // Asked once: in the first cycle of the state.
   logic        asked_q;
   assign want_valid_o  = state_q == Want && !asked_q;
+  assign want_jetty_o  = target_q;
   assign want_checks_o = is_send;
   assign not_ready_o   = state_q == Want && taken_valid_i && taken_result_i == wharf_pkg::TakenNone;
 
@@ -217,8 +228,8 @@ module wharf_ub_receiver #(
     job_o              = '0;
     job_o.kind         = wharf_pkg::UbResponse;
     job_o.opcode       = wharf_pkg::TaAcknowledge;
-    job_o.requester_id = h.requester_id;
-    job_o.tassn        = h.tassn;
+    job_o.requester_id = requester_q;
+    job_o.tassn        = tassn_q;
     job_o.address      = h.address;
     job_o.data         = {old_q, 64'd0};
     if (failed_q) begin
@@ -237,81 +248,127 @@ module wharf_ub_receiver #(
   end
 
   // ---------------------------------------------------------------- Responses
-  wharf_pkg::nic_request_t found, found_q;
-  logic [4:0]  attempts, attempts_q;
-  logic [31:0] got_q, got;     // Bytes of the message that have come.
-  logic        answers_q;      // The packet is of an answer to a request. Others change nothing of the message under way.
+  // Packets of responses to several requests may take turns: what has come of each is kept with its request. Reference:
+  // Initiator::receive(), step_response() and answer() of src/engine/ub/initiator_responses.cc.
+  wharf_pkg::nic_request_t     asked;
+  wharf_pkg::nic_transaction_t found, found_q;   // As it is, and with what this packet brings.
+  logic [31:0] got_q, got;     // Bytes of a Read before this packet, and with it.
   logic [7:0]  outcome_q, outcome;
-  logic        wants, answers, is_over, fetches, repeats;
-  assign {attempts, found} = found_i;
+  logic        is_fitting, is_reading, is_well, is_good, is_too_long, may_repeat, repeats, repeats_q, wants, is_over;
+  logic        answers_q;      // The packet is of an answer to a request that waits for it.
+  logic [7:0]  ended;          // How it ends by what the peer says.
   assign find_valid_o = takes && !is_request;
-  assign got          = got_q + 32'(read_length_i);
-  assign fetches      = found.operation >= wharf_pkg::OperationRead;
-  // The peer could not, this time.
-  assign repeats = h.last && outcome_q == wharf_pkg::CompletionSuccess && got_q == '0 &&
-                   ((h.status == wharf_pkg::StatusNotReady && (NotReadyAttempts == 7 || 32'(attempts) < NotReadyAttempts)) ||
-                    (h.status == wharf_pkg::StatusPageFault && 32'(attempts) < PageFaultAttempts));
-  assign again_valid_o = state_q == Again && !opening_i && found_known_i;
-  assign again_code_o  = h.status == wharf_pkg::StatusNotReady ? h.info : 5'(PageFaultCode);
-  assign again_entry_o = {attempts_q == '1 ? attempts_q : attempts_q + 5'd1, found_q};
+  assign found        = found_i;
+  assign asked        = found_i.request;
+  assign is_reading   = asked.operation == wharf_pkg::OperationRead;
+  assign is_well      = h.status == wharf_pkg::StatusSuccess;
+  assign is_good      = is_well && !h.poison;
+  // Any request may be refused by an acknowledgement; another response of the wrong kind answers nothing.
   always_comb begin
-    if (found.operation == wharf_pkg::OperationRead) answers = h.opcode == wharf_pkg::TaReadResponse;
-    else if (fetches) answers = h.opcode == wharf_pkg::TaAtomicResponse && h.last;
-    else answers = h.opcode == wharf_pkg::TaAcknowledge && h.last;
-    outcome = outcome_q;
-    if (outcome_q == wharf_pkg::CompletionSuccess) begin
-      if (h.status == wharf_pkg::StatusNotReady) outcome = wharf_pkg::CompletionNotReady;
-      else if (h.status == wharf_pkg::StatusPageFault) outcome = wharf_pkg::CompletionRemoteAccess;
-      else if (h.status != wharf_pkg::StatusSuccess) begin
-        unique case (h.info)
-          wharf_pkg::InfoUnsupportedOpcode: outcome = wharf_pkg::CompletionUnsupported;
-          wharf_pkg::InfoAccess:            outcome = wharf_pkg::CompletionRemoteAccess;
-          wharf_pkg::InfoPoison:            outcome = wharf_pkg::CompletionRemotePoison;
-          default:                          outcome = wharf_pkg::CompletionRemoteError;
-        endcase
-      end else if (h.poison) outcome = wharf_pkg::CompletionRemotePoison;
-      else if (!answers) outcome = wharf_pkg::CompletionRemoteError;
-      else if (fetches && (got > found.length || (h.last && got != found.length)))
-        outcome = wharf_pkg::CompletionResponseLength;
+    if (h.opcode == wharf_pkg::TaAcknowledge) is_fitting = !is_well || asked.operation < wharf_pkg::OperationRead;
+    else if (h.opcode == wharf_pkg::TaReadResponse) is_fitting = is_reading;
+    else is_fitting = h.opcode == wharf_pkg::TaAtomicResponse && asked.operation >= wharf_pkg::OperationCompareSwap;
+  end
+  assign got         = found.got + 32'(read_length_i);
+  assign is_too_long = got > asked.length;
+
+  // The peer's first answer that was not good, this one included.
+  logic [2:0] status;
+  logic [4:0] status_info;
+  assign {status, status_info} = found.status == wharf_pkg::StatusSuccess && !is_good ? {h.status, h.info}
+                                                                                      : {found.status, found.info};
+  always_comb begin
+    // It could not, this time.
+    may_repeat = (status == wharf_pkg::StatusNotReady &&
+                  (NotReadyAttempts == 7 || 32'(found.not_ready) < NotReadyAttempts)) ||
+                 (status == wharf_pkg::StatusPageFault && 32'(found.page_faults) < PageFaultAttempts);
+    unique case (status)
+      wharf_pkg::StatusSuccess:   ended = wharf_pkg::CompletionSuccess;
+      wharf_pkg::StatusNotReady:  ended = wharf_pkg::CompletionNotReady;
+      wharf_pkg::StatusPageFault: ended = wharf_pkg::CompletionRemoteAccess;
+      wharf_pkg::StatusError: unique case (status_info)
+        wharf_pkg::InfoUnsupportedOpcode: ended = wharf_pkg::CompletionUnsupported;
+        wharf_pkg::InfoAccess:            ended = wharf_pkg::CompletionRemoteAccess;
+        wharf_pkg::InfoPoison:            ended = wharf_pkg::CompletionRemotePoison;
+        default:                          ended = wharf_pkg::CompletionRemoteError;
+      endcase
+      default: ended = wharf_pkg::CompletionRemoteError;
+    endcase
+  end
+
+  // What is wrong with it besides. An operand counts while the request may still end well.
+  logic [1:0] wrong;
+  logic       is_short, is_operand;
+  assign is_short   = h.last && status == wharf_pkg::StatusSuccess && is_reading && got != asked.length;
+  assign is_operand = h.opcode == wharf_pkg::TaAtomicResponse && is_well &&
+                      (!h.last || status == wharf_pkg::StatusSuccess || may_repeat);
+  always_comb begin
+    wrong = found.wrong;
+    if (found.wrong == wharf_pkg::WrongNothing) begin
+      if (is_well && h.poison) wrong = wharf_pkg::WrongPoison;
+      else if (is_good && is_reading && (is_too_long || is_short)) wrong = wharf_pkg::WrongLength;
+      else if (is_operand && read_length_i != LengthW'(8)) wrong = wharf_pkg::WrongLength;
     end
   end
-  assign wants = outcome == wharf_pkg::CompletionSuccess && read_length_i != '0;
+  always_comb begin
+    unique case (wrong)
+      wharf_pkg::WrongNothing: outcome = ended;
+      wharf_pkg::WrongPoison:  outcome = wharf_pkg::CompletionRemotePoison;
+      default:                 outcome = wharf_pkg::CompletionResponseLength;
+    endcase
+  end
+  assign repeats = h.last && wrong == wharf_pkg::WrongNothing && may_repeat;
+  assign wants   = is_good && h.opcode != wharf_pkg::TaAcknowledge && wrong == wharf_pkg::WrongNothing && read_length_i != '0 &&
+                   (!h.last || status == wharf_pkg::StatusSuccess || may_repeat);
+
+  assign again_valid_o = state_q == Again && !opening_i && found_known_i;
+  assign again_code_o  = found_q.status == wharf_pkg::StatusNotReady ? found_q.info : 5'(PageFaultCode);
+  always_comb begin
+    again_entry_o = found_q;
+    if (state_q == Again) begin
+      again_entry_o.got    = '0;
+      again_entry_o.status = wharf_pkg::StatusSuccess;
+      again_entry_o.info   = '0;
+      if (found_q.status == wharf_pkg::StatusPageFault) again_entry_o.page_faults = found_q.page_faults + 5'd1;
+      else if (found_q.not_ready != '1) again_entry_o.not_ready = found_q.not_ready + 3'd1;
+    end
+  end
   assign is_over            = state_q == Complete && completion_ready_i && !opening_i;
   assign completion_valid_o = (state_q == Complete && !opening_i) || state_q == Notice;
   always_comb begin
     completion_o           = '0;
-    completion_o.tag       = found_q.tag;
+    completion_o.tag       = found_q.request.tag;
     completion_o.jetty     = h.requester_id;
     completion_o.status    = outcome_q;
-    completion_o.operation = found_q.operation;
-    completion_o.length    = outcome_q == wharf_pkg::CompletionSuccess ? found_q.length : '0;
+    completion_o.operation = found_q.request.operation;
+    completion_o.length    = outcome_q == wharf_pkg::CompletionSuccess ? found_q.request.length : '0;
     if (state_q == Notice) begin
       completion_o.tag           = receive_q.tag;
-      completion_o.jetty         = h.target_id;
+      completion_o.jetty         = target_q;
       completion_o.status        = !failed_q ? wharf_pkg::CompletionSuccess :
                                    (failed_info_q == wharf_pkg::InfoLength ? wharf_pkg::CompletionLocalLength
                                                                            : wharf_pkg::CompletionLocalAccess);
-      completion_o.operation     = h.opcode[3:0];
+      completion_o.operation     = opcode_q[3:0];
       completion_o.length        = after;
       completion_o.is_receive    = 1'b1;
-      completion_o.has_immediate = h.opcode != wharf_pkg::TaSend;
-      completion_o.immediate     = completion_o.has_immediate ? h.block[255:192] : '0;
-      completion_o.remote_jetty  = h.requester_id;
+      completion_o.has_immediate = opcode_q != wharf_pkg::TaSend;
+      completion_o.immediate     = completion_o.has_immediate ? immediate_q : '0;
+      completion_o.remote_jetty  = requester_q;
     end
   end
-  assign end_ordered_o = found_q.order == wharf_pkg::OrderRelaxed || found_q.order == wharf_pkg::OrderStrong;
-  assign end_fetches_o = found_q.operation >= wharf_pkg::OperationRead;
+  assign end_ordered_o = found_q.request.order == wharf_pkg::OrderRelaxed || found_q.request.order == wharf_pkg::OrderStrong;
+  assign end_fetches_o = found_q.request.operation >= wharf_pkg::OperationRead;
   assign end_valid_o   = is_over || forgotten_o;
   assign end_known_o   = found_known_i;
   // Only what was sent has a credit, which comes back once. One that is held still needs its own.
-  assign forgotten_o = found_lost_i && ((state_q == Find && found_valid_i && h.last) || (state_q == Again && !opening_i));
-  assign dropped_o   = state_q == Find && found_valid_i && !found_known_i && !found_lost_i && h.last;
+  assign forgotten_o = found_lost_i && ((state_q == Find && found_valid_i && is_fitting && h.last) || (state_q == Again && !opening_i));
+  assign dropped_o   = state_q == Find && found_valid_i && !((found_known_i || found_lost_i) && is_fitting);
   assign refused_o   = state_q == Reply && failed_q;
 
   // ---------------------------------------------------------------- Memory and frame
   assign write_valid_o   = state_q == Place && take_ready_i;
-  assign write_address_o = is_request ? (is_send ? receive_q.address + 64'(offset_q) : h.address) : found_q.local_address + 64'(got_q);
-  assign write_swaps_o   = !is_request && found_q.operation >= wharf_pkg::OperationCompareSwap;
+  assign write_address_o = is_request ? (is_send ? receive_q.address + 64'(offset_q) : h.address) : found_q.request.local_address + 64'(got_q);
+  assign write_swaps_o   = !is_request && found_q.request.operation >= wharf_pkg::OperationCompareSwap;
   assign take_start_o    = read_start_i;
   assign take_length_o   = read_length_i;
   assign take_data_o     = state_q == Place;
@@ -324,17 +381,18 @@ module wharf_ub_receiver #(
   // What has no data to place, an acknowledgement above all, is gone at once.
   assign gone  = looks && (read_drop_i != wharf_pkg::DropNone || !is_data) && take_ready_i;
   assign ends  = (state_q == Leave && take_ready_i) || (placed_q && !h.last && state_q == Writing && written_i) ||
-                 (placed_q && (is_over || state_q == Reply));
+                 (placed_q && (is_over || state_q == Reply || (state_q == Again && !opening_i)));
   assign read_ready_o = ends || gone;
 
   logic taken_q;  // The packet is in order.
+  assign keep_valid_o = ends && taken_q && !is_request && answers_q && !h.last;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= Idle;
     end else begin
       unique case (state_q)
         Idle: if (takes) state_q <= !is_request ? Find :
-                                    (!is_send ? Check : (has_receive_q || failed_q ? Judge : Want));
+                                    (!is_send ? Check : (has_receive_q || failed_q || is_other || h.poison ? Judge : Want));
               else if (drops && !gone) state_q <= Leave;
         Check: if (answer_valid_i) begin
           if (failed_q || info != wharf_pkg::InfoNone) state_q <= !h.last ? Leave : (has_receive_q ? Notice : Reply);
@@ -343,14 +401,14 @@ module wharf_ub_receiver #(
           else state_q <= AtomicRead;
         end
         Find: if (found_valid_i) begin
-          if (!found_known_i) state_q <= Leave;
-          else if (repeats) state_q <= Again;
+          if (!found_known_i || !is_fitting) state_q <= Leave;
           else if (wants) state_q <= Place;
+          else if (repeats) state_q <= Again;
           else state_q <= h.last ? Complete : Leave;
         end
         Place: if (take_ready_i && write_ready_i) state_q <= Writing;
         Writing: if (written_i) state_q <= !h.last ? Idle :
-                                           (!is_request ? Complete : (is_send ? Notice : (is_word ? Want : Reply)));
+                                           (!is_request ? (repeats_q ? Again : Complete) : (is_send ? Notice : (is_word ? Want : Reply)));
         Want: if (taken_valid_i) begin
           if (is_send) state_q <= Judge;
           else state_q <= taken_result_i == wharf_pkg::TakenEntry ? Notice : Reply;
@@ -360,7 +418,7 @@ module wharf_ub_receiver #(
           else state_q <= !h.last ? Leave : (has_receive_q ? Notice : Reply);
         end
         Notice: if (completion_ready_i) state_q <= Reply;
-        Again: if (!opening_i) state_q <= Leave;
+        Again: if (!opening_i) state_q <= placed_q ? Idle : Leave;
         AtomicRead: if (line_ready_i) state_q <= AtomicWait;
         AtomicWait: if (line_answer_valid_i) state_q <= AtomicWrite;
         AtomicWrite: if (!changes) state_q <= Reply;
@@ -373,13 +431,14 @@ module wharf_ub_receiver #(
     end
   end
 
-  logic ack_due_q, nak_due_q, nak_sent_q;
+  logic ack_due_q, nak_due_q, nak_sent_q, started_q;
   assign due_o          = ack_due_q || nak_due_q;
   assign due_negative_o = nak_due_q;
   assign due_number_o   = nak_due_q ? next_q : next_q - 24'd1;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       next_q     <= '0;
+      started_q  <= 1'b0;
       ack_due_q  <= 1'b0;
       nak_due_q  <= 1'b0;
       nak_sent_q <= 1'b0;
@@ -388,17 +447,16 @@ module wharf_ub_receiver #(
       has_receive_q <= 1'b0;
       offset_q   <= '0;
       asked_q    <= 1'b0;
-      got_q      <= '0;
-      outcome_q  <= wharf_pkg::CompletionSuccess;
       taken_q    <= 1'b0;
     end else begin
       if (due_taken_i) begin
         ack_due_q <= 1'b0;
         nak_due_q <= 1'b0;
       end
-      if (duplicate_o) ack_due_q <= 1'b1;
-      // Once for each gap.
-      if (ahead_o && !nak_sent_q) begin
+      // Before the first one that is in order, nothing can be named.
+      if (duplicate_o && started_q) ack_due_q <= 1'b1;
+      // Once for each gap; what no honest peer can have sent shows none.
+      if (ahead_o && !is_far && !nak_sent_q) begin
         nak_due_q  <= 1'b1;
         nak_sent_q <= 1'b1;
       end
@@ -406,6 +464,7 @@ module wharf_ub_receiver #(
       // A packet counts when all that it asks for is done.
       if (ends && taken_q) begin
         next_q     <= next_q + 24'd1;
+        started_q  <= 1'b1;
         ack_due_q  <= 1'b1;
         nak_due_q  <= 1'b0;
         nak_sent_q <= 1'b0;
@@ -417,9 +476,6 @@ module wharf_ub_receiver #(
             failed_q      <= 1'b0;
             has_receive_q <= 1'b0;
           end
-        end else if (answers_q) begin
-          got_q <= h.last ? '0 : got;
-          if (h.last) outcome_q <= wharf_pkg::CompletionSuccess;
         end
       end
       asked_q <= state_q == Want;
@@ -429,7 +485,6 @@ module wharf_ub_receiver #(
         else failed_q <= 1'b1;
       end
       if (state_q == Judge && send_info != wharf_pkg::InfoNone) failed_q <= 1'b1;
-      if (state_q == Find && found_valid_i && found_known_i) outcome_q <= outcome;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -439,6 +494,8 @@ module wharf_ub_receiver #(
       opcode_q    <= h.opcode;
       tassn_q     <= h.tassn;
       requester_q <= h.requester_id;
+      target_q    <= h.target_id;
+      immediate_q <= h.block[255:192];
     end
     if (!failed_q) begin
       if (state_q == Check && answer_valid_i) begin
@@ -459,12 +516,20 @@ module wharf_ub_receiver #(
     end
     if (state_q == Want && taken_valid_i) receive_q <= taken_i;
     if (state_q == Find && found_valid_i) begin
-      {attempts_q, found_q} <= found_i;
-      answers_q             <= found_known_i || found_lost_i;
+      found_q        <= found_i;
+      found_q.wrong  <= wrong;
+      found_q.status <= status;
+      found_q.info   <= status_info;
+      // What is too long is not counted, as it is not placed.
+      if (is_good && h.opcode == wharf_pkg::TaReadResponse && !is_too_long) found_q.got <= got;
+      got_q          <= found.got;
+      outcome_q      <= outcome;
+      repeats_q      <= repeats;
+      answers_q      <= found_known_i && is_fitting;
     end
     if (line_answer_valid_i) old_q <= old;
     if (looks && is_data) due_tpmsn_o <= h.tpmsn;
   end
   logic unused;
-  assign unused = &{1'b0, h, route_i, found};
+  assign unused = &{1'b0, h, route_i, found, asked};
 endmodule
