@@ -98,13 +98,16 @@ void draw_faults(KeyDraw& draw) {
   if (draw.one_in(8)) return;
   if (draw.one_in(2)) draw.share("model.faults.loss", 5);
   if (draw.one_in(3)) draw.share("model.faults.corruption", 3);
+  if (draw.one_in(4)) {
+    draw_link_retry(draw, "model.faults.");
+    return;  // Such links keep frames in order and drop copies.
+  }
   if (draw.one_in(3)) draw.share("model.faults.duplication", 10);
   if (draw.one_in(2)) {
     draw.share("model.faults.reordering", 20);
     draw.nanoseconds("model.faults.reorder_delay", draw.scaled(10, 20000));
   }
   if (draw.one_in(3)) draw.nanoseconds("model.faults.jitter", draw.scaled(1, 5000));
-  if (draw.one_in(4)) draw_link_retry(draw, "model.faults.");
 }
 
 /// A topology that exists: generated trees are full.
