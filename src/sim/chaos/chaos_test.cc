@@ -53,7 +53,7 @@ DrawnRun peers_run(std::string_view stack, std::string_view event, std::uint64_t
 }
 
 TEST(Peers, WhoDiesIsResetOrLiesHurtsNobodyElse) {
-  for (const char* stack : {"ub_urma", "roce_dma"}) {
+  for (const char* stack : {"ub_urma", "roce_dma", "uet"}) {
     for (const char* event : {"none", "death", "reset", "lies"}) {
       for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         const auto verdict = judge_run(peers_run(stack, event, seed), kProfiles);

@@ -173,9 +173,7 @@ void draw_programs(KeyDraw& draw, DrawnRun& run) {
 /// Engines on a wire, one of whose hosts is not to be relied on.
 void draw_unreliable_peers(KeyDraw& draw, const DrawnRun& run) {
   const StackTraits* stack = &draw_stack(draw);
-  // Choice: protocols whose flows share one queue for all connections are not drawn (decision 0100).
-  while (stack->load_store || !rules_of(stack->protocol).flows.queue_per_connection)
-    stack = &draw_stack(draw);
+  while (stack->load_store) stack = &draw_stack(draw);
   draw.essential("model.stack", stack->name);
   visit_protocol(stack->protocol, [&]<typename P>(std::type_identity<P>) { P::draw(draw, *stack, true); });
   // Some services serve one peer.

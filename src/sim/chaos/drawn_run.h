@@ -27,7 +27,7 @@ struct DrawnRun {
 /// The same for every call with one seed.
 DrawnRun draw_run(std::uint64_t seed);
 
-/// What it is, in one phrase: "uet, 4 hosts, host 2 falls silent at 4300 ns".
+/// What it is, in one phrase: "4 hosts, host 2 falls silent at 4300 ns" behind its stack.
 std::string describe(const DrawnRun& run);
 
 /// The scenario file. That of a run of peers says what it is made of, and no other command runs it.

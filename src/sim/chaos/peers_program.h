@@ -38,6 +38,8 @@ class PeersProgram {
   void take_back(std::uint64_t id);
   /// A receive of `host` that is counted to `peer`; `index` of receives().
   verbs::ReceiveRequest receive(std::uint32_t peer, std::uint32_t index) const;
+  /// Whether such a request has this id.
+  static bool is_receive(std::uint64_t id) { return id >> 63U != 0; }
 
   void completed(TimePs now, std::uint32_t host, const verbs::Completion& completion);
   /// `post` a receive again: what completed() said last about one.

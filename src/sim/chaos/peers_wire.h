@@ -27,7 +27,7 @@ class PeersWire {
 
   /// Takes over the reference of the payload's buffer.
   void send(TimePs now, const wire::Packet& packet) {
-    keep(now, packet);
+    if (!P::kOpensByFirstPacket) keep(now, packet);
     if (random_.below(kMillion) < plan_.loss_ppm) return payloads_->release(packet.payload.buffer);
     if (random_.below(kMillion) < plan_.duplicate_ppm) {
       payloads_->retain(packet.payload.buffer);
@@ -41,6 +41,8 @@ class PeersWire {
   wire::Packet take() {
     std::pop_heap(under_way_.begin(), under_way_.end(), later);
     const wire::Packet packet = under_way_.back().packet;
+    // What never arrived in a host's earlier life is as good as new to some: those are kept that did.
+    if (P::kOpensByFirstPacket) keep(under_way_.back().arrival, packet);
     under_way_.pop_back();
     if (plan_.event != PeerEvent::kLies || packet.source.number != plan_.host) return packet;
     return lies_.below(100) < plan_.lie_percent && under_way_lies_ ? altered(packet) : packet;
@@ -55,6 +57,12 @@ class PeersWire {
       push(now + picoseconds(after), packet);
     }
     old_.clear();
+  }
+  /// Whether packets of or for the host of the plan are under way.
+  bool is_at_work_for_host() const {
+    return std::any_of(under_way_.begin(), under_way_.end(), [this](const UnderWay& each) {
+      return each.packet.source.number == plan_.host || each.packet.destination.number == plan_.host;
+    });
   }
   /// Nothing is kept any more.
   void forget_old() {

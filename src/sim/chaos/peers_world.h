@@ -219,6 +219,7 @@ class PeersWorld {
   }
 
   void note_receive(std::uint32_t host, std::uint64_t id) {
+    if (!PeersProgram::is_receive(id)) return;
     const auto peer = static_cast<std::uint32_t>((id >> 32U) & 0x7fff'ffffU);
     const auto index = static_cast<std::uint32_t>(id);
     if (peer < plan_.hosts && index < hosts_[host].joined[peer].receives.size())
@@ -363,6 +364,13 @@ class PeersWorld {
         program_.fail("end", fmt::format("the host is forgotten: {}", program_.pending_text()));
       return;
     }
+    if (P::kOpensByFirstPacket && wire_.is_at_work_for_host()) {
+      // What arrives for the first time is done, whoever has been forgotten: its time is before the new life.
+      anew_at_ = wire_.next_arrival() + plan_.memory_delay * std::int64_t{8} + nanoseconds(1);
+      if (++tries_ > kForgetTries)
+        program_.fail("end", fmt::format("packets of host {} are under way without an end", plan_.host));
+      return;
+    }
     program_.begin_anew();
     for (std::uint32_t host = 0; host < plan_.hosts; ++host) {
       if (host == plan_.host) continue;
@@ -394,8 +402,14 @@ class PeersWorld {
     parting_ = true;
     if (plan_.event == PeerEvent::kDeath || plan_.event == PeerEvent::kLies) {
       wire_.let_lie(false);
+      TimePs forgets_at = now_ + nanoseconds(1);
+      if (P::kOpensByFirstPacket && is_alive(plan_.host)) {
+        // What arrives after that opens a connection again: it is silent first, until nothing is under way.
+        end(plan_.host);
+        forgets_at += plan_.delay * std::int64_t{4} + plan_.jitter + plan_.memory_delay * std::int64_t{8};
+      }
       for (std::uint32_t host = 0; host < plan_.hosts; ++host) {
-        if (host != plan_.host) hosts_[host].forgets_at = now_ + nanoseconds(1);
+        if (host != plan_.host) hosts_[host].forgets_at = forgets_at;
       }
       const auto forgotten = [this] {
         for (const Host& host : hosts_) {

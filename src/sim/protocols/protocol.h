@@ -177,6 +177,10 @@ struct NoEnds {
 //                                             nobody gives up whatever the faults: wharf chaos
 //   draw_requests(draw)                       only where work requests have keys of its own: those, likewise
 //   draw_flows(draw)                          only where runs of flows do
+//   kOpensByFirstPacket                       whoever hears a packet of a host has a connection: one from
+//   before
+//                                             a reset of that host that never arrived may be taken for a new
+//                                             one
 //   renew(config, life, seed)                 the configuration of an engine that takes the place of `life`
 //                                             earlier ones of its host
 //   limit_retries(config, attempts)           a silent peer is given up after about so many

@@ -84,7 +84,9 @@ void UetProtocol::limit_retries(Config& config, std::uint32_t attempts) {
 TimePs UetProtocol::given_up_within(const Config& config) {
   TimePs sum = config.tail_loss_time * std::int64_t{config.max_tail_loss_probes};
   for (std::uint32_t n = 0; n <= config.max_rto_retries; ++n) sum += timeout(config, n);
-  return sum + config.close_request_time;
+  // The silence is looked at when something expires, and begins to count when data is asked for that is owed.
+  const TimePs longest = timeout(config, config.max_rto_retries);
+  return sum + longest + max(config.idle_timeout, longest) + config.close_request_time;
 }
 
 bool UetProtocol::lie(wire::Packet& packet, Lie lie, RandomStream& random) {
