@@ -149,7 +149,8 @@ class ChaosCommand : public Command {
     if (!verdict.refused.empty()) totals.refused[seed] = verdict.refused;
     if (verdict.ok()) return {};
     for (const sim::Finding& each : verdict.findings)
-      console.error(fmt::format("seed {}: {}: {}", seed, each.check, each.what));
+      console.error(
+          fmt::format("seed {} ({}): {}: {}", seed, sim::describe(ended.run), each.check, each.what));
     console.remark(
         fmt::format("seed {}: looking for a smaller run; again: wharf chaos --seed {}", seed, seed));
     auto file = keep_smaller(ended, profiles);

@@ -14,6 +14,8 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "tests/chaos/chaos_options.h"
+#include "tests/chaos/chaos_records.h"
 #include "tests/support/engine_pair.h"
 #include "verbs/completion.h"
 #include "verbs/verb.h"
@@ -21,68 +23,6 @@
 #include "wire/payload.h"
 
 namespace wharf::test {
-
-/// What one run is made of; drawn from the seed by draw() and by each protocol.
-struct ChaosOptions {
-  std::uint64_t seed = 1;
-  std::uint32_t queues = 2;       ///< Connected queues between the two hosts.
-  std::uint32_t operations = 60;  ///< Per host and queue.
-  std::uint32_t concurrency = 8;  ///< Outstanding per host and queue.
-  std::uint32_t longest = 3000;   ///< Bytes of a message.
-  bool may_fail = false;          ///< Retries are limited: an operation may end in an error.
-  bool ordered_sends = true;      ///< Messages arrive in posting order.
-  bool doorbells = false;         ///< Work requests are announced and fetched.
-  bool order_tags = false;        ///< Requests carry drawn order tags, and some complete out of order.
-  /// A receiver keeps packets that arrived behind a gap, for ever when its peer has given up.
-  bool keeps_behind_gaps = false;
-  engine::QueueConfig queue_config;
-  EnginePairOptions pair;
-  std::vector<verbs::Verb> verbs;  ///< To draw from.
-  std::string text;                ///< What was drawn, for the message of a failure.
-};
-
-/// The part of the options that every protocol shares.
-inline ChaosOptions draw_chaos(std::uint64_t seed, bool may_fail) {
-  RandomStream random(seed, "chaos.options");
-  ChaosOptions options;
-  options.seed = seed;
-  options.may_fail = may_fail;
-  options.queues = 1 + static_cast<std::uint32_t>(random.below(3));
-  options.concurrency = 1 + static_cast<std::uint32_t>(random.below(16));
-  options.longest = std::vector<std::uint32_t>{64, 1000, 6000, 20000}[random.below(4)];
-  options.doorbells = random.below(2) == 1;
-  options.queue_config.receive_ring = random.below(2) == 1 ? 0x1000 : 0;
-  options.pair.seed = seed;
-  options.pair.memory_bytes = 4U << 20U;
-  options.pair.wire.loss = Probability::from(0.05);
-  options.pair.wire.duplicate = Probability::from(0.01 * static_cast<double>(random.below(6)));
-  options.pair.wire.reorder = Probability::from(0.02 * static_cast<double>(random.below(6)));
-  options.pair.wire.corrupt = Probability::from(0.01 * static_cast<double>(random.below(3)));
-  options.pair.wire.jitter = nanoseconds(static_cast<std::int64_t>(random.below(3)) * 100);
-  if (random.below(2) == 1) {
-    options.pair.access_shortest = nanoseconds(20);
-    options.pair.access_longest = nanoseconds(20 + static_cast<std::int64_t>(random.below(1500)));
-  }
-  if (random.below(2) == 1) options.pair.packet_interval = nanoseconds(50);
-  options.text = "queues " + std::to_string(options.queues) + ", concurrency " +
-                 std::to_string(options.concurrency) + ", longest " + std::to_string(options.longest) +
-                 ", doorbells " + std::to_string(options.doorbells) + ", receive fetch " +
-                 std::to_string(options.queue_config.receive_ring != 0) + ", access up to " +
-                 std::to_string(options.pair.access_longest.ps / 1000) + " ns";
-  return options;
-}
-
-/// Runs `run(seed)` for the seeds of this run: WHARF_SEED alone, or 1 .. WHARF_SEEDS (default `slice`).
-inline void for_each_seed(std::uint64_t slice, const std::function<bool(std::uint64_t)>& run) {
-  if (const char* one = std::getenv("WHARF_SEED")) {
-    run(std::strtoull(one, nullptr, 10));
-    return;
-  }
-  if (const char* count = std::getenv("WHARF_SEEDS")) slice = std::strtoull(count, nullptr, 10);
-  for (std::uint64_t seed = 1; seed <= slice; ++seed) {
-    if (!run(seed)) return;
-  }
-}
 
 /// One run. `E` satisfies engine::Engine.
 template <typename E>
@@ -140,64 +80,12 @@ class ChaosWorld {
  private:
   static constexpr std::uint32_t kReceives = 16;
   static constexpr std::uint32_t kCounters = 4;
-  static constexpr std::uint32_t kNoCell = 0xffff'ffffU;
-
-  /// A piece of memory with one user at a time.
-  struct Cell {
-    std::uint64_t address = 0;
-    std::uint32_t pattern = 0;  ///< What it must hold in its first `length` bytes.
-    std::uint32_t length = 0;
-    bool busy = false;
-    bool doubtful = false;  ///< An operation on it failed: old or new bytes.
-  };
-  struct Operation {
-    std::uint32_t host = 0;
-    std::uint32_t queue = 0;
-    verbs::Verb verb = verbs::Verb::kRead;
-    std::uint32_t local = kNoCell;
-    std::uint32_t remote = kNoCell;
-    std::uint32_t notify = kNoCell;
-    std::uint64_t immediate = 0;
-    std::uint32_t pattern = 0;
-    std::uint32_t length = 0;
-    std::uint64_t word = 0;  ///< Atomics: which word.
-    std::uint64_t operand = 0;
-    std::uint64_t compare = 0;
-    verbs::SegmentToken revoked;  ///< kSendInvalidate: the token that ends.
-    bool done = false;
-  };
-  struct Message {
-    std::uint32_t pattern = 0;
-    std::uint32_t length = 0;
-    std::uint64_t immediate = 0;
-    verbs::Verb verb = verbs::Verb::kSend;
-    bool arrived = false;
-    bool certain = true;  ///< False when the sender was told that it failed.
-  };
-  struct Endpoint {
-    engine::QueueId queue = 0;
-    verbs::PeerId peer = 0;
-    std::uint32_t posted = 0;
-    std::uint32_t outstanding = 0;
-    bool broken = false;
-    std::vector<Message> sent;     ///< Toward the peer, in posting order.
-    std::size_t next_message = 0;  ///< First message of the peer that has not arrived here.
-    std::map<std::uint64_t, std::uint32_t> receives;  ///< Posted receive id to cell.
-  };
-  /// A word that every host adds 1 to: the old values seen must be 0, 1, 2, ... without gap or repeat.
-  struct Counter {
-    std::uint64_t address = 0;
-    std::uint64_t added = 0;
-    std::uint64_t doubtful = 0;
-    std::map<std::uint64_t, int> seen;
-  };
-  /// A word with one compare-and-swap at a time.
-  struct Word {
-    std::uint64_t address = 0;
-    std::uint64_t value = 0;
-    bool busy = false;
-    bool doubtful = false;
-  };
+  using Cell = ChaosCell;
+  using Operation = ChaosOperation;
+  using Message = ChaosMessage;
+  using Endpoint = ChaosEndpoint;
+  using Counter = ChaosCounter;
+  using Word = ChaosWord;
 
   void fail(const std::string& what) {
     if (failure_.empty()) failure_ = what + " at " + std::to_string(pair_.now().ps / 1000) + " ns";
@@ -398,23 +286,6 @@ class ChaosWorld {
       request.local[0] = {cells_[operation.host][operation.local].address, 8};
     }
     return true;
-  }
-
-  /// Atomics on a word with one user at a time; fetch_add has the shared counters.
-  static bool is_word_operation(verbs::Verb verb) {
-    return verbs::is_atomic(verb) && verb != verbs::Verb::kFetchAdd;
-  }
-  /// What `word` holds after `operation`.
-  static std::uint64_t after(const Operation& operation, std::uint64_t word) {
-    const verbs::Verb verb = operation.verb;
-    const std::uint64_t operand = operation.operand;
-    if (verb == verbs::Verb::kCompareSwap) return word == operation.compare ? operand : word;
-    if (verb == verbs::Verb::kSwap || verb == verbs::Verb::kAtomicStore) return operand;
-    if (verb == verbs::Verb::kFetchSub) return word - operand;
-    if (verb == verbs::Verb::kFetchAnd) return word & operand;
-    if (verb == verbs::Verb::kFetchOr) return word | operand;
-    if (verb == verbs::Verb::kFetchXor) return word ^ operand;
-    return word;
   }
 
   void take(std::uint32_t host, const verbs::Completion& completion) {

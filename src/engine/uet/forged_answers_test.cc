@@ -215,5 +215,23 @@ TEST_F(ForgedAnswers, Uet_3_5_12_ASackNamesNothingThatHasNotCome) {
   }
 }
 
+// All of a short answer comes on one acknowledgement: what is missing there never comes. [UE 1.0 3.5.8.2]
+TEST(CutAnswers, EndTheRequestInsteadOfLeavingItToWait) {
+  for (const Verb verb : {Verb::kFetchAdd, Verb::kRead}) {
+    test::EnginePairOptions options;
+    options.wire.transform = [](wire::Packet& packet, bool damaged, RandomStream&, wire::PayloadPool&) {
+      if (packet.source.number == 1 && packet.payload.length > 3)
+        packet.payload = wire::slice(packet.payload, 0, packet.payload.length - 3);
+      return !damaged;
+    };
+    World world({}, options);
+    ASSERT_EQ(world.post(world.request(verb, 8)), engine::PostStatus::kOk);
+    world.run();
+    ASSERT_EQ(world.completions(0).size(), 1U) << verbs::name(verb);
+    EXPECT_EQ(world.completions(0)[0].status, verbs::CompletionStatus::kResponseLength);
+    EXPECT_EQ(world.pair().pool().in_use(), 0U);
+  }
+}
+
 }  // namespace
 }  // namespace wharf::uet

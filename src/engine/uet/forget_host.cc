@@ -77,11 +77,10 @@ void Pds::forget_host(TimePs now, wire::HostAddress host) {
       }
     }
   }
-  // The next host of that number may well use the same identifiers and numbers.
-  for (std::size_t left = closed_.size(); left > 0; --left) {
-    const ClosedPdc closed = closed_.front();
-    closed_.pop_front();
-    if (closed.key >> 16U != host.number) closed_.push_back(closed);
+  // Packets of what it opened may still be under way, and would open it again. The next host of that number
+  // may well use the same identifiers and numbers: it is refused alike, and repeats all on another PDC.
+  for (std::size_t i = 0; i < closed_.size(); ++i) {
+    if (closed_[i].key >> 16U == host.number) closed_[i].end = ClosedPdc::End::kRefused;
   }
 }
 
@@ -132,6 +131,12 @@ bool Target::is_at_work_for(wire::HostAddress host) const {
 }
 
 void Target::forget_host(wire::HostAddress host) {
+  // Whole messages that no receive has taken: the next host of that number has not sent them.
+  for (std::uint32_t at = 0; at < parts_.inbound_messages.extent(); ++at) {
+    if (!parts_.inbound_messages.is_used(at)) continue;
+    const InboundMessage& message = parts_.inbound_messages[at];
+    if (message.source == host && message.unexpected) release_message(at);
+  }
   // Nobody would answer when it is asked for the rest.
   for (std::uint32_t at = 0; at < deferred_.extent(); ++at) {
     if (!deferred_.is_used(at) || deferred_[at].source != host || deferred_[at].receive != kNoSlot) continue;

@@ -113,6 +113,27 @@ TEST(UetForgetHost, TheNextHostOfThatNumberBeginsAnew) {
   EXPECT_EQ(world.counters(1).pdcs_accepted, 4u);
 }
 
+// What opened a PDC of the host that is gone may be late: it must not open another and be executed again.
+TEST(UetForgetHost, LateOpeningsOfTheHostAreNotExecutedAgain) {
+  World world;
+  std::vector<wire::Packet> sent;
+  world.watch();
+  world.lose = [&sent](const wire::Packet& packet) {
+    if (packet.source.number == 0) sent.push_back(packet);
+    return false;
+  };
+  verbs::WorkRequest add = world.request(Verb::kFetchAdd, 8);
+  add.operand[0] = 1;
+  EXPECT_TRUE(succeeds(world, add));
+  world.lose = nullptr;
+  ASSERT_TRUE(world.engine(1).forget_host(world.now(), {0}).ok());
+  const std::uint64_t before = world.pair().memory(1).load64(add.remote.address);
+  for (const wire::Packet& packet : sent) world.pair().inject(1, packet);
+  world.pass(microseconds(100));
+  EXPECT_EQ(world.pair().memory(1).load64(add.remote.address), before);
+  EXPECT_EQ(world.counters(1).pdcs_accepted, 1u);
+}
+
 TEST(UetForgetHost, NothingHappensToOthers) {
   World world;
   EXPECT_TRUE(world.engine(0).forget_host(world.now(), {77}).ok());

@@ -110,6 +110,10 @@ void Initiator::take_answer_data(TimePs now, std::uint32_t slot, const wire::Pac
   const wire::UetSesResponse& response = packet.uet.response;
   if (response.return_code != UetReturnCode::kOk) {
     fail(now, slot, status_of(response.return_code));
+  } else if (message.needs_answer && packet.payload.length < message.ses.request_length) {
+    // All of it comes on one acknowledgement: the rest would never arrive.
+    ++parts_.counters.dropped_response;
+    fail(now, slot, CompletionStatus::kResponseLength);
   } else if (message.expects_data && message.received == 0) {
     const bool names_offset = packet.uet.prologue.next == wire::UetNextHeader::kResponseData;
     place_answer(now, slot, names_offset ? response.message_offset : 0, packet.payload);

@@ -217,6 +217,7 @@ struct alignas(64) Pdc {
   bool inferring : 1 = false;   ///< Source: loss is being inferred, up to tx.infer_until.
   bool closing : 1 = false;     ///< Target: CLOSE_CMD waits for what it has overtaken.
   bool backed_off : 1 = false;  ///< Source: some RTO(n) with n above 0 may be running.
+  bool refused : 1 = false;     ///< Source: the target knows another PDC by `local_id`.
   std::uint16_t peer_id = 0;    ///< As the peer's packets name the two.
   std::uint16_t local_id = 0;
   std::uint16_t entropy = 0;  ///< ROD: of every packet.

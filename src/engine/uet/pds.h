@@ -478,8 +478,11 @@ class Pds {
   void end_back_off(TimePs now, std::uint32_t index);
   /// ROD: the PSN whose timer counts; `tx.next` when none is under way.
   UetPsn ordered_speaker(const PdcSend& tx) const;
-  TimePs idle_time(const Pdc& pdc) const;
-  TimePs pdc_deadline(const Pdc& pdc);
+  /// When the PDC is closed as idle, or the peer is asked whether it still knows it.
+  TimePs idle_deadline(std::uint32_t index) const;
+  TimePs pdc_deadline(std::uint32_t index);
+  /// Whether the peer has been silent for longer than all tries of one packet take.
+  bool is_gone(TimePs now, std::uint32_t index) const;
   void arm(std::uint32_t index, TimePs at) { arm(index, *pdcs_[index], at); }
   [[gnu::always_inline]] void arm(std::uint32_t index, Pdc& record, TimePs at) {
     if (at >= record.armed_at) return;
@@ -524,6 +527,8 @@ class Pds {
   // From here on: not looked at for every packet.
   std::array<std::array<PdcidPool, 2>, 2> ids_;  ///< [role][reserved].
   std::vector<std::uint32_t> free_pdcs_;
+  /// Of each PDC whose `backed_off` is set: since then the peer has answered nothing.
+  std::vector<TimePs> silent_from_;
   FlatMap routes_;  ///< Initiator: key of a flow to PDC.
   FlatMap by_syn_;  ///< Target: host and SPDCID to PDC; looked at for SYN packets only.
   Ring<ClosedPdc> closed_;

@@ -154,9 +154,12 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
     parts_.cms.update(now, ccc);
     return;
   }
-  if (record.backed_off && (record.tx.una != una || record.tx.cumulative != cumulative ||
-                            effects.acknowledgement.confirmed.packets > 0)) [[unlikely]]
-    end_back_off(now, index);
+  if (record.backed_off) [[unlikely]] {
+    silent_from_[index] = now;
+    if (record.tx.una != una || record.tx.cumulative != cumulative ||
+        effects.acknowledgement.confirmed.packets > 0)
+      end_back_off(now, index);
+  }
   if (packet.uet.prologue.ack_request() != wire::UetAckRequest::kNone)
     take_wish(now, index, packet.uet.prologue.ack_request());
   if (parts_.config.infer_loss && packet.uet.prologue.type != wire::UetPdsType::kAck) {
@@ -169,7 +172,9 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
 
 bool Pds::is_plausible(const Pdc& record, const wire::UetPacket& uet) {
   const PdcSend& tx = record.tx;
-  if (uet.prologue.answers_probe()) return wire::uet_psn_difference(tx.cumulative, tx.next - 1) <= 0;
+  // An answer to a probe names no PSN: it may be a late one for the PDC that had the identifier before.
+  if (uet.prologue.answers_probe())
+    return record.peer_known && wire::uet_psn_difference(tx.cumulative, tx.next - 1) <= 0;
   const UetPsn cumulative = uet.ack.cumulative_psn;
   // Half the range after its start, the start is no longer before anything.
   const bool early = wire::uet_psn_before(cumulative, tx.start - 1) && tx.next - tx.start < (1U << 30U);

@@ -116,6 +116,7 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   if (free_pdcs_.empty()) {
     index = pdc_count();
     pdcs_.push_back(std::make_unique<Pdc>());
+    silent_from_.emplace_back();
     free_pdcs_.reserve(pdcs_.size());
     timers_.reserve(pdc_count());
   } else {
@@ -267,7 +268,7 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
   forget_route(index);
   PdcidPool& pool = ids_[record.role == PdcRole::kInitiator ? 0 : 1][record.reserved ? 1 : 0];
   pool.last_psn(record.local_id) = record.tx.next - 1;
-  pool.release(record.local_id);
+  pool.release(record.local_id, record.refused);
   answered_ = {};
   requested_ = {};
   usual_sender_ = nullptr;

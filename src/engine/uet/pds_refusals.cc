@@ -133,7 +133,7 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
     return;
   }
   if (nack.source_pdcid != 0 && !record.peer_known) know_peer(now, index, nack.source_pdcid);
-  record.last_activity = now;
+  record.last_activity = silent_from_[index] = now;
   if (kind == wire::UetNackClass::kFatal) {
     take_fatal(now, index, nack.code);
     return;
@@ -144,7 +144,7 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
 }
 
 void Pds::take_fatal(TimePs now, std::uint32_t index, UetNackCode code) {
-  const Pdc& record = *pdcs_[index];
+  Pdc& record = *pdcs_[index];
   if (record.state == PdcState::kCloseAckWait && code == UetNackCode::kInvalidDpdcid) {
     // The target has closed already; only its acknowledgement was lost.
     step(now, index, PdcEvent::kCloseAnswered);
@@ -153,7 +153,10 @@ void Pds::take_fatal(TimePs now, std::uint32_t index, UetNackCode code) {
     return;
   }
   const bool nothing = code == UetNackCode::kInvalidSyn || code == UetNackCode::kPdcModeMismatch;
-  fail(now, index, CompletionStatus::kRemoteOperation, nothing && !record.peer_known);
+  // Late packets of an earlier PDC of that name may have opened another one there: it stays until it is idle
+  // for long, and refuses every PDC of that name.
+  record.refused = nothing && !record.peer_known;
+  fail(now, index, CompletionStatus::kRemoteOperation, record.refused);
 }
 
 void Pds::take_refusal(TimePs now, std::uint32_t index, const wire::Packet& packet) {

@@ -50,15 +50,25 @@ UetPsn Pds::ordered_speaker(const PdcSend& tx) const {
   return psn;
 }
 
-TimePs Pds::idle_time(const Pdc& record) const {
-  // The target waits longer than any RTO, so that an initiator that lives is heard or closes first.
+TimePs Pds::idle_deadline(std::uint32_t index) const {
+  const Pdc& record = *pdcs_[index];
   const UetConfig& config = parts_.config;
-  return record.role == PdcRole::kInitiator ? config.idle_timeout
-                                            : config.idle_timeout * 2 + config.rto_cap * 8;
+  const TimePs from = record.last_activity;
+  if (record.role == PdcRole::kTarget) {
+    // The target waits longer than any RTO, so that an initiator that lives is heard or closes first.
+    const bool closes = config.idle_timeout > kTimeZero && record.state == PdcState::kEstablished;
+    return closes ? from + config.idle_timeout * 2 + config.rto_cap * 8 : kNever;
+  }
+  if (config.idle_timeout > kTimeZero && record.state == PdcState::kEstablished)
+    return from + config.idle_timeout;
+  // Whoever closes, or never does, may still be owed data. Choice: a target that lives repeats it before its
+  // longest RTO is over, which is taken to be as long as here.
+  const bool open = record.state == PdcState::kEstablished || record.state == PdcState::kQuiesce;
+  return open && parts_.initiator.expects_data(index) ? from + rto(config.max_rto_retries) : kNever;
 }
 
-TimePs Pds::pdc_deadline(const Pdc& record) {
-  const UetConfig& config = parts_.config;
+TimePs Pds::pdc_deadline(std::uint32_t index) {
+  const Pdc& record = *pdcs_[index];
   const PdcSend& tx = record.tx;
   TimePs at = min(min(record.clear_at, record.ask_clear_at), min(record.close_at, record.tail_at));
   at = min(at, record.window_at);
@@ -82,9 +92,8 @@ TimePs Pds::pdc_deadline(const Pdc& record) {
     }
     const SendEntry& oldest = tx.at(tx.una);
     if (oldest.state == EntryState::kReceived) at = min(at, entry_deadline(record, oldest));
-  } else if (config.idle_timeout > kTimeZero) {
-    const TimePs idle = idle_time(record);
-    if (record.state == PdcState::kEstablished) at = min(at, record.last_activity + idle);
+  } else {
+    at = min(at, idle_deadline(index));
   }
   return at;
 }
@@ -144,8 +153,7 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
   if (record.generation != generation) return;
 
   // Idle. [UE 1.0 3.5.8]
-  if (config.idle_timeout > kTimeZero && record.state == PdcState::kEstablished &&
-      record.last_activity + idle_time(record) <= now) {
+  if (idle_deadline(index) <= now) {
     const bool quiet = tx.outstanding() == 0 && tx.message_head == kNoSlot && record.rx.in_execution == 0;
     if (!quiet || parts_.initiator.expects_data(index)) {
       record.last_activity = now;
@@ -161,11 +169,24 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
     }
   }
   if (record.generation == generation) {
-    const TimePs at = pdc_deadline(record);
+    const TimePs at = pdc_deadline(index);
     // Nothing may be due at once again, or time would stand still.
     if (at != kNever) arm(index, max(at, now + TimePs{1}));
   }
   kick(now, index);
+}
+
+bool Pds::is_gone(TimePs now, std::uint32_t index) const {
+  // [UE 1.0 3.5, Max_RTO_Retx_Cnt] counts for each packet. Choice: packets that take turns in a small window,
+  // or wait for credit between their tries, do not add up: a peer that has been silent for as long as all
+  // tries of one packet take is given up.
+  const UetConfig& config = parts_.config;
+  if (config.max_rto_retries == kRtoRetriesForever) return false;
+  const TimePs first = parts_.cms[pdcs_[index]->ccc].estimate.first();
+  TimePs patience{};
+  for (std::uint32_t n = 0; n <= config.max_rto_retries; ++n)
+    patience += adaptive_.floor > kTimeZero ? adaptive_rto(first, n) : rto(n);
+  return now - silent_from_[index] >= patience;
 }
 
 void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
@@ -184,6 +205,11 @@ void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
   ++parts_.counters.timeouts;
   parts_.trace(now, trace::EventKind::kTimeout, record.local_id, entry.timeouts, psn);
   if (config.max_rto_retries != kRtoRetriesForever && entry.timeouts >= config.max_rto_retries) {
+    fail(now, index, verbs::CompletionStatus::kRetryExhausted, false);
+    return;
+  }
+  if (!record.backed_off) silent_from_[index] = entry.sent_at;
+  if (is_gone(now, index)) {
     fail(now, index, verbs::CompletionStatus::kRetryExhausted, false);
     return;
   }
@@ -236,7 +262,7 @@ void Pds::end_back_off(TimePs now, std::uint32_t index) {
     entry.sent_at = now;
     entry.sends = std::max<std::uint8_t>(entry.sends, 3);
   }
-  const TimePs at = pdc_deadline(record);
+  const TimePs at = pdc_deadline(index);
   if (at != kNever) arm(index, max(at, now + TimePs{1}));
 }
 
@@ -247,7 +273,8 @@ void Pds::expire_window(TimePs now, std::uint32_t index) {
   const bool no_window = starved(record);
   if (!no_window && !(sendable(record) && parts_.cms.waits_for_credit(record.ccc))) return;
   std::uint16_t& probes = no_window ? record.window_probes : record.credit_probes;
-  if (config.max_rto_retries != kRtoRetriesForever && probes >= config.max_rto_retries) {
+  const bool silent = record.backed_off && is_gone(now, index);
+  if (silent || (config.max_rto_retries != kRtoRetriesForever && probes >= config.max_rto_retries)) {
     fail(now, index, verbs::CompletionStatus::kRetryExhausted, false);
     return;
   }
@@ -290,17 +317,24 @@ void Pds::expire_receiver(TimePs now, std::uint32_t index) {
         });
         send_control(index, wire::UetControlType::kClearRequest, 0, last);
         record.ask_clear_at = now + config.clear_time * 2;
+      } else {
+        // Nobody may be there any more: what is stored has to end.
+        record.close_at = min(record.close_at, now + config.rto_cap * 8);
       }
     }
   }
   if (record.close_at <= now) {
-    // [UE 1.0 3.5.8] Nobody answers the close request: closed in error.
+    // [UE 1.0 3.5.8] Nobody answers the close request: closed in error. Choice: nor the requests for a CLEAR,
+    // for longer than any RTO.
+    const bool closing = record.state == PdcState::kClosing;
+    record.close_at = kNever;
+    if (!closing && record.rx.stored_count == 0) return;
     // Whoever still sends is answered with REQ, and gets its time.
-    if (record.last_activity + config.close_request_time > now) {
-      record.close_at = record.last_activity + config.close_request_time;
+    const TimePs until = record.last_activity + (closing ? config.close_request_time : config.rto_cap * 8);
+    if (until > now) {
+      record.close_at = until;
       return;
     }
-    record.close_at = kNever;
     fail(now, index, verbs::CompletionStatus::kRemoteOperation, false);
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws repeat and go together, judges find what is broken, and failures become small.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,6 +36,72 @@ TEST(Verdict, SoundRunsBreakNoRule) {
     refused += verdict->refused.empty() ? 0 : 1;
   }
   EXPECT_LE(refused, 2u);
+}
+
+// Each event, each protocol, and what the line about a seed says of them.
+DrawnRun peers_run(std::string_view stack, std::string_view event, std::uint64_t seed) {
+  DrawnRun run;
+  run.seed = seed;
+  run.peers = true;
+  run.keys = {{"model.stack", fmt::format("\"{}\"", stack), true},
+              {"peers.hosts", "4"},
+              {"peers.host", "2"},
+              {"peers.event", fmt::format("\"{}\"", event)},
+              {"peers.at_ns", "9000"},
+              {"peers.away_ns", "20000"}};
+  return run;
+}
+
+TEST(Peers, WhoDiesIsResetOrLiesHurtsNobodyElse) {
+  for (const char* stack : {"ub_urma", "roce_dma", "uet"}) {
+    for (const char* event : {"none", "death", "reset", "lies"}) {
+      for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        const auto verdict = judge_run(peers_run(stack, event, seed), kProfiles);
+        ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+        EXPECT_EQ(verdict->refused, "");
+        for (const Finding& each : verdict->findings)
+          ADD_FAILURE() << stack << ", " << event << ", seed " << seed << ": " << each.check << ": "
+                        << each.what;
+        EXPECT_GT(verdict->operations, 100u);
+      }
+    }
+  }
+}
+
+TEST(Peers, OneSeedIsOneHistory) {
+  const DrawnRun run = peers_run("ub_urma", "lies", 5);
+  const auto first = judge_run(run, kProfiles);
+  const auto second = judge_run(run, kProfiles);
+  EXPECT_EQ(to_json(*first), to_json(*second));
+}
+
+TEST(Peers, TheLineAboutASeedSaysWhatBefallsWhom) {
+  EXPECT_EQ(describe(peers_run("uet", "death", 1)), "uet, 4 hosts, host 2 falls silent at 9000 ns");
+  EXPECT_EQ(describe(peers_run("ub_urma", "reset", 1)),
+            "ub_urma, 4 hosts, host 2 is reset at 9000 ns and back after 20000 ns");
+  DrawnRun lies = peers_run("roce_dma", "lies", 1);
+  lies.keys.push_back({"peers.lie", "\"token\""});
+  EXPECT_EQ(describe(lies), "roce_dma, 4 hosts, host 2 lies in 20 % of its packets (token) from 9000 ns on");
+  lies.set("peers.lie", "\"nonsense\"");
+  const auto verdict = judge_run(lies, kProfiles);
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_THAT(verdict.error().message, testing::HasSubstr("wharf chaos --show"));
+}
+
+// Among the first seeds is everything that can be drawn.
+TEST(DrawnRun, DrawsEveryEventAndTopology) {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const DrawnRun run = draw_run(seed);
+    seen.insert(run.value_of("peers.event"));
+    const std::string from = run.value_of("topology.from");
+    seen.insert(from.substr(0, from.find(':')));
+    if (!run.value_of("fabric.link_retry").empty()) seen.insert("retry of fabrics");
+    if (!run.value_of("model.faults.link_retry").empty()) seen.insert("retry of hosts");
+  }
+  for (const char* each : {"\"death\"", "\"reset\"", "\"lies\"", "\"dragonfly", "\"fat_tree", "\"star",
+                           "\"leaf_spine", "retry of fabrics", "retry of hosts"})
+    EXPECT_TRUE(seen.contains(each)) << each;
 }
 
 DrawnRun lossy_run(const char* loss, const char* attempts) {

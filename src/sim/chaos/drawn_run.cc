@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "sim/chaos/peers_plan.h"
 #include "sim/protocols/protocols.h"
 
 namespace wharf::sim {
@@ -81,11 +83,25 @@ void draw_program(KeyDraw& draw, const StackTraits& stack, bool world) {
   draw.keep();
 }
 
+/// Links that send again what was lost or damaged on them. `table`: "fabric." or "model.faults.".
+void draw_link_retry(KeyDraw& draw, const std::string& table) {
+  draw.flag(table + "link_retry", true);
+  if (draw.one_in(2)) draw.number(table + "link_retry_limit", draw.below(4));
+  if (draw.one_in(3)) draw.number(table + "llr_outstanding_frames_max", draw.scaled(2, 64));
+  if (draw.one_in(3)) draw.bytes(table + "llr_ctlos_target_spacing", draw.scaled(64, 8192));
+  // A link that discards while it begins again loses what protocols send again.
+  if (draw.one_in(3)) draw.text(table + "llr_flush_frame_action", draw.any({"block", "discard"}));
+}
+
 /// What the links of full hosts do to packets.
 void draw_faults(KeyDraw& draw) {
   if (draw.one_in(8)) return;
   if (draw.one_in(2)) draw.share("model.faults.loss", 5);
   if (draw.one_in(3)) draw.share("model.faults.corruption", 3);
+  if (draw.one_in(4)) {
+    draw_link_retry(draw, "model.faults.");
+    return;  // Such links keep frames in order and drop copies.
+  }
   if (draw.one_in(3)) draw.share("model.faults.duplication", 10);
   if (draw.one_in(2)) {
     draw.share("model.faults.reordering", 20);
@@ -99,6 +115,24 @@ std::uint64_t draw_hosts(KeyDraw& draw, std::string_view family, std::uint64_t m
   std::uint64_t hosts = draw.scaled(3, most);
   if (family == "fat_tree") hosts = draw.one_in(3) && most >= 54 ? 54 : 16;
   if (family == "leaf_spine") hosts = draw.one_in(2) ? 8 : 18;
+  if (family == "dragonfly") {
+    // Hosts and global links of a router, routers of a group: groups of 2 to 8 hosts, 3 to 9 of them.
+    struct Shape {
+      std::string_view text;
+      std::uint64_t hosts;
+    };
+    constexpr std::array<Shape, 7> kShapes{{{"1x2x1", 6},
+                                            {"1x2x2", 10},
+                                            {"2x2x1", 12},
+                                            {"1x3x1x3", 9},
+                                            {"1x4x1", 20},
+                                            {"2x4x1x4", 32},
+                                            {"2x3x1", 24}}};
+    const Shape* shape = &kShapes[draw.below(kShapes.size())];
+    while (shape->hosts > most) shape = &kShapes[draw.below(kShapes.size())];
+    draw.essential("topology.from", fmt::format("dragonfly:{}", shape->text));
+    return shape->hosts;
+  }
   draw.essential("topology.from", fmt::format("{}:{}", family, hosts));
   return hosts;
 }
@@ -114,7 +148,7 @@ void draw_programs(KeyDraw& draw, DrawnRun& run) {
   const StackTraits& stack = draw_stack(draw);
   draw.essential("model.stack", stack.name);
   if (world) {
-    const std::uint64_t hosts = draw_hosts(draw, draw.any({"star", "leaf_spine"}), 20);
+    const std::uint64_t hosts = draw_hosts(draw, draw.any({"star", "leaf_spine", "dragonfly"}), 20);
     draw.number("hosts.servers", hosts > 3 ? 1 + draw.below(2) : 1);
     draw.keep();  // Without it these would be thin hosts.
     if (draw.one_in(4)) run.threads = static_cast<std::uint32_t>(2 + draw.below(3));
@@ -136,9 +170,21 @@ void draw_programs(KeyDraw& draw, DrawnRun& run) {
   draw_faults(draw);
 }
 
+/// Engines on a wire, one of whose hosts is not to be relied on.
+void draw_unreliable_peers(KeyDraw& draw, const DrawnRun& run) {
+  const StackTraits* stack = &draw_stack(draw);
+  while (stack->load_store) stack = &draw_stack(draw);
+  draw.essential("model.stack", stack->name);
+  visit_protocol(stack->protocol, [&]<typename P>(std::type_identity<P>) { P::draw(draw, *stack, true); });
+  // Some services serve one peer.
+  const bool any_service = std::none_of(run.keys.begin(), run.keys.end(),
+                                        [](const DrawnKey& each) { return each.key.ends_with(".service"); });
+  draw_peers(draw, any_service);
+}
+
 /// Thin hosts on a fabric: many packets, switches, links that fail.
 void draw_flows(KeyDraw& draw, DrawnRun& run) {
-  const std::string_view family = draw.any({"star", "fat_tree", "leaf_spine"});
+  const std::string_view family = draw.any({"star", "fat_tree", "leaf_spine", "dragonfly"});
   const std::uint64_t hosts = draw_hosts(draw, family, 54);
   const std::string_view collective = draw.any(
       {"all_to_all", "incast", "outcast", "permutation", "broadcast", "ring_all_reduce", "all_gather"});
@@ -155,7 +201,10 @@ void draw_flows(KeyDraw& draw, DrawnRun& run) {
     draw.text("fabric.load_balancing", draw.any({"ecmp", "spray", "round_robin", "adaptive"}));
   if (draw.one_in(4)) draw.text("fabric.switching", "cut_through");
   const std::uint64_t queue = draw.one_in(3) ? draw.scaled(4, 200) : 0;
-  const bool lossless = draw.one_in(4);
+  const bool dragonfly = family == "dragonfly";
+  if (dragonfly) draw.text("fabric.routing", draw.any({"minimal", "valiant", "ugal"}));
+  // Ways through three groups may close a circle of full queues: a dragonfly has no virtual channels here.
+  const bool lossless = !dragonfly && draw.one_in(4);
   // Under flow control a queue holds all that may come.
   if (queue != 0 && !lossless) draw.number("fabric.queue_packets", queue);
   if (lossless || !wire::tells_trims(protocol) || draw.one_in(3)) {
@@ -169,8 +218,8 @@ void draw_flows(KeyDraw& draw, DrawnRun& run) {
   if (draw.one_in(2)) draw.share("fabric.loss", 2);
   if (draw.one_in(3)) {
     draw.share("fabric.damage", 2);
-    if (draw.one_in(2)) draw.flag("fabric.link_retry", true);
   }
+  if (draw.one_in(4)) draw_link_retry(draw, "fabric.");
   if (family == "fat_tree" && hosts == 16 && draw.one_in(2)) {
     const std::uint64_t down = draw.scaled(1, 40);
     draw.text("fabric.link_changes", fmt::format("leaf0-middle0 down at {}us, leaf0-middle0 up at {}us", down,
@@ -204,8 +253,12 @@ DrawnRun draw_run(std::uint64_t seed) {
   run.seed = seed;
   KeyDraw draw(run.keys, seed);
   run.flows = draw.one_in(4);
+  run.peers = !run.flows && draw.one_in(3);
   if (run.flows) {
     draw_flows(draw, run);
+  } else if (run.peers) {
+    draw_unreliable_peers(draw, run);
+    return run;
   } else {
     draw_programs(draw, run);
   }
@@ -214,9 +267,27 @@ DrawnRun draw_run(std::uint64_t seed) {
   return run;
 }
 
+std::string describe(const DrawnRun& run) {
+  const auto word = [&](const std::string& key) {
+    std::string value = run.value_of(key);
+    std::erase(value, '"');
+    return value;
+  };
+  if (run.flows)
+    return fmt::format("{}, {} on {}", word("fabric.protocol"), word("traffic.collective"),
+                       word("topology.from"));
+  if (run.peers) {
+    const auto plan = plan_of(run);
+    return fmt::format("{}, {}", word("model.stack"), plan ? describe(*plan) : plan.error().message);
+  }
+  const std::string on = word("topology.from");
+  return fmt::format("{}, {} on {}", word("model.stack"), word("run.workload"), on.empty() ? "a wire" : on);
+}
+
 std::string scenario_text(const DrawnRun& run) {
-  std::string text = fmt::format(
-      "# SPDX-License-Identifier: Apache-2.0\ntitle = \"Drawn by wharf chaos, seed {}\"\n\n", run.seed);
+  std::string text =
+      fmt::format("# SPDX-License-Identifier: Apache-2.0\ntitle = \"Drawn by wharf chaos, seed {}: {}\"\n\n",
+                  run.seed, describe(run));
   for (const DrawnKey& each : run.keys) text += fmt::format("{} = {}\n", each.key, each.value);
   return text;
 }

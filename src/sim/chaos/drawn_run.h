@@ -13,7 +13,9 @@ namespace wharf::sim {
 
 struct DrawnRun {
   std::uint64_t seed = 1;
-  bool flows = false;         ///< Flows between thin hosts; else programs on full ones.
+  bool flows = false;         ///< Flows between thin hosts;
+  bool peers = false;         ///< or engines of which one dies, is reset or lies (peers_plan.h); else
+                              ///< programs on full hosts.
   std::uint32_t threads = 1;  ///< More than 1: the run is done with so many once more.
   std::vector<DrawnKey> keys;
 
@@ -25,7 +27,10 @@ struct DrawnRun {
 /// The same for every call with one seed.
 DrawnRun draw_run(std::uint64_t seed);
 
-/// The scenario file.
+/// What it is, in one phrase: "4 hosts, host 2 falls silent at 4300 ns" behind its stack.
+std::string describe(const DrawnRun& run);
+
+/// The scenario file. That of a run of peers says what it is made of, and no other command runs it.
 std::string scenario_text(const DrawnRun& run);
 
 }  // namespace wharf::sim

@@ -17,7 +17,7 @@ struct Halved {
   std::uint64_t least;
   std::uint64_t step;  ///< They stay multiples of it.
 };
-constexpr std::array<Halved, 10> kHalved{{{"run.operations", 1, 1},
+constexpr std::array<Halved, 13> kHalved{{{"run.operations", 1, 1},
                                           {"run.concurrency", 1, 1},
                                           {"run.payload", 8, 8},
                                           {"run.keys", 2, 1},
@@ -26,7 +26,10 @@ constexpr std::array<Halved, 10> kHalved{{{"run.operations", 1, 1},
                                           {"run.element_bytes", 8, 8},
                                           {"run.buffer_bytes", 1024, 1024},
                                           {"traffic.size", 64, 1},
-                                          {"model.link.delay", 10, 1}}};
+                                          {"model.link.delay", 10, 1},
+                                          {"peers.operations", 1, 1},
+                                          {"peers.depth", 1, 1},
+                                          {"peers.longest", 24, 8}}};
 
 /// The number in `"123ns"` or `123`, and what stands around it.
 struct Parts {

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/chaos/judge_peers.h"
 #include "sim/scenario/counter_report.h"
 #include "sim/scenario/fabric_results.h"
 #include "sim/scenario/run.h"
@@ -232,6 +233,7 @@ Verdict verdict_from(const nlohmann::ordered_json& document) {
 }
 
 Result<Verdict> judge_run(const DrawnRun& run, const std::filesystem::path& profiles) {
+  if (run.peers) return judge_peers(run, profiles);
   return run.flows ? judge_flows(run, profiles) : judge_programs(run, profiles);
 }
 

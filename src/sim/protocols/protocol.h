@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "base/units.h"
@@ -119,6 +120,27 @@ struct FabricTotals {
 
 using engine::NamedCounter;
 
+/// Which part of a packet is not what its engine sent: what wharf chaos has a peer lie about.
+enum class Lie : std::uint8_t {
+  kAcknowledgement,  ///< What has arrived.
+  kNumber,           ///< The number of the packet.
+  kConnection,       ///< The queue pair, channel or PDC.
+  kToken,            ///< The right to touch memory.
+  kAddress,          ///< Which memory.
+  kAnswer,           ///< Whose answer it is, and how it ended.
+  kLength,           ///< How much there is.
+  kKind,             ///< What it asks for.
+};
+inline constexpr std::uint32_t kLieCount = 8;
+
+/// A field as a liar leaves it: near what it was, or anything of so many bits.
+inline std::uint64_t lied(std::uint64_t value, unsigned bits, RandomStream& random) {
+  const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+  if (random.below(2) == 0) return random.next_u64() & mask;
+  const std::uint64_t distance = 1 + random.below(std::uint64_t{1} << random.below(8));
+  return (random.below(2) == 0 ? value + distance : value - distance) & mask;
+}
+
 /// Engines whose records are not fetched ahead.
 struct NoPrefetch {};
 /// Of protocols whose ends have no keys in runs of flows beside those of every sender.
@@ -155,6 +177,16 @@ struct NoEnds {
 //                                             nobody gives up whatever the faults: wharf chaos
 //   draw_requests(draw)                       only where work requests have keys of its own: those, likewise
 //   draw_flows(draw)                          only where runs of flows do
+//   kOpensByFirstPacket                       whoever hears a packet of a host has a connection: one from
+//   before
+//                                             a reset of that host that never arrived may be taken for a new
+//                                             one
+//   renew(config, life, seed)                 the configuration of an engine that takes the place of `life`
+//                                             earlier ones of its host
+//   limit_retries(config, attempts)           a silent peer is given up after about so many
+//   given_up_within(config)                   how long that takes from the last sign of life: each request to
+//                                             it has ended
+//   lie(packet, lie, random)                  alters a packet of the protocol; false: it has no such part
 //   payload(settings)                         bytes of a full packet
 //   share(settings, sender, ends)             what hosts' keys say about a run of flows, if they say anything
 //   on_fabric(settings, path, host, derived)  the configuration in a world whose longest path is `path`;

@@ -45,4 +45,86 @@ void UbProtocol::count(const Engine& engine, FabricTotals& totals) {
 
 std::vector<NamedCounter> UbProtocol::counters(const Counters& counters) { return ub::named(counters); }
 
+void UbProtocol::renew(Config& config, std::uint32_t life, std::uint64_t seed) {
+  config.first_incarnation += life;
+  RandomStream random(seed, "ub.renew");
+  config.first_psn = random.next_u32() & wire::kPsnMask;
+}
+
+void UbProtocol::limit_retries(Config& config, std::uint32_t attempts) {
+  config.retransmission.attempts_max = attempts;
+  config.err_timeout = 10;  // 4.2 ms.
+}
+
+TimePs UbProtocol::given_up_within(const Config& config) {
+  TimePs sum = ub::error_timeout(config.err_timeout) + config.acknowledge_delay;
+  for (std::uint32_t n = 0; n <= config.retransmission.attempts_max; ++n)
+    sum += config.retransmission.timeout(n);
+  return sum;
+}
+
+bool UbProtocol::lie(wire::Packet& packet, Lie lie, RandomStream& random) {
+  wire::UbPacket& ub = packet.ub;
+  if (ub.transport != wire::UbTransport::kRtp) return false;
+  wire::Rtph& rtph = ub.rtph;
+  const bool data = rtph.opcode == wire::TpOpcode::kReliable;
+  const bool request = data && ub.transaction == wire::UbTransaction::kRequest;
+  const bool response = data && ub.transaction == wire::UbTransaction::kResponse;
+  const bool address = request && (wire::ta_layout(ub.request.opcode) & wire::kTaAddress) != 0;
+  const auto any = [&](std::uint64_t value, unsigned bits) {
+    return static_cast<std::uint32_t>(lied(value, bits, random));
+  };
+  switch (lie) {
+    case Lie::kAcknowledgement:
+      if (data || rtph.opcode == wire::TpOpcode::kCnp) return false;
+      rtph.psn = any(rtph.psn, 24);
+      if (random.below(4) == 0) rtph.status = static_cast<wire::UbResponseStatus>(random.below(8));
+      if (has_saetph(packet.ub) && random.below(2) == 0)
+        for (std::uint8_t& each : ub.ack.sack_bitmap) each = static_cast<std::uint8_t>(random.below(256));
+      return true;
+    case Lie::kNumber:
+      rtph.psn = any(rtph.psn, 24);
+      if (random.below(4) == 0) rtph.tpmsn = any(rtph.tpmsn, 24);
+      return true;
+    case Lie::kConnection:
+      (random.below(2) == 0 ? rtph.destination_tpn : rtph.source_tpn) =
+          random.below(2) == 0 ? static_cast<std::uint32_t>(random.below(40)) : any(rtph.destination_tpn, 24);
+      return true;
+    case Lie::kToken:
+      if (!address) return false;
+      if (ub.request.token_value_present && random.below(2) == 0)
+        ub.extension.token_value = random.next_u32();
+      else
+        ub.extension.maetah.token_id = any(ub.extension.maetah.token_id, 20);
+      return true;
+    case Lie::kAddress:
+      if (!address) return false;
+      ub.extension.maetah.address = lied(ub.extension.maetah.address, 64, random);
+      return true;
+    case Lie::kAnswer:
+      if (!response) return false;
+      if (random.below(2) == 0) ub.response.tassn = static_cast<std::uint16_t>(any(ub.response.tassn, 16));
+      if (random.below(3) == 0) ub.response.requester_id = any(ub.response.requester_id, 20);
+      if (random.below(3) == 0) ub.response.status = static_cast<wire::UbResponseStatus>(random.below(8));
+      return true;
+    case Lie::kLength:
+      if (!address) return false;
+      ub.extension.maetah.length = any(ub.extension.maetah.length, 32);
+      return true;
+    case Lie::kKind:
+      if (response) {
+        ub.response.opcode = static_cast<wire::TaOpcode>(0x11 + random.below(3));
+      } else if (request && ub.request.opcode <= wire::TaOpcode::kAtomicFetchXor) {
+        // Of another kind with the same headers, or of none.
+        const bool write = ub.request.opcode == wire::TaOpcode::kWrite;
+        if (!write && ub.request.opcode != wire::TaOpcode::kRead) return false;
+        ub.request.opcode = write ? wire::TaOpcode::kRead : wire::TaOpcode::kWrite;
+      } else {
+        rtph.last = !rtph.last;
+      }
+      return true;
+  }
+  return false;
+}
+
 }  // namespace wharf::sim

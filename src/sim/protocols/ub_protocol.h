@@ -61,6 +61,12 @@ struct UbProtocol {
   static void count(const Engine& engine, FabricTotals& totals);
   static std::vector<NamedCounter> counters(const Counters& counters);
 
+  static constexpr bool kOpensByFirstPacket = false;
+  static void renew(Config& config, std::uint32_t life, std::uint64_t seed);
+  static void limit_retries(Config& config, std::uint32_t attempts);
+  static TimePs given_up_within(const Config& config);
+  static bool lie(wire::Packet& packet, Lie lie, RandomStream& random);
+
   static void draw(KeyDraw& draw, const StackTraits& stack, bool world);
   static void draw_requests(KeyDraw& draw);
   static void bind(Binder& binder, Settings& settings, const ProtocolKeyScope& scope);

@@ -67,4 +67,116 @@ void UetProtocol::count(const Engine& engine, FabricTotals& totals) {
 
 std::vector<NamedCounter> UetProtocol::counters(const Counters& counters) { return uet::named(counters); }
 
+void UetProtocol::renew(Config& config, std::uint32_t life, std::uint64_t seed) {
+  config.seed = seed + life;
+  config.start_psn.reset();
+  // Other processes: what is still under way names the old ones.
+  config.endpoint.pid_on_fep = static_cast<std::uint16_t>((config.endpoint.pid_on_fep + life) & 0xfffU);
+}
+
+void UetProtocol::limit_retries(Config& config, std::uint32_t attempts) {
+  config.max_rto_retries = std::min(attempts, 14U);
+  config.max_nack_retries = 30;
+  // A target that has given its initiator up cannot tell it so: docs/protocol/uet.md.
+  config.large_send = uet::LargeSend::kEager;
+}
+
+TimePs UetProtocol::given_up_within(const Config& config) {
+  TimePs sum = config.tail_loss_time * std::int64_t{config.max_tail_loss_probes};
+  for (std::uint32_t n = 0; n <= config.max_rto_retries; ++n) sum += timeout(config, n);
+  // The silence is looked at when something expires, and begins to count when data is asked for that is owed.
+  const TimePs longest = timeout(config, config.max_rto_retries);
+  return sum + longest + max(config.idle_timeout, longest) + config.close_request_time;
+}
+
+bool UetProtocol::lie(wire::Packet& packet, Lie lie, RandomStream& random) {
+  wire::UetPacket& uet = packet.uet;
+  const wire::UetPdsType type = uet.prologue.type;
+  const bool ack = wire::is_uet_ack(type);
+  const bool nack = wire::is_uet_nack(type);
+  const bool control = type == wire::UetPdsType::kControl;
+  const bool data = wire::is_uet_pdc_request(type);
+  const bool asks = data && wire::is_uet_request_form(uet.prologue.next);
+  const bool answers = (data || ack) && wire::is_uet_response_form(uet.prologue.next);
+  const auto any = [&](std::uint64_t value, unsigned bits) {
+    return static_cast<std::uint32_t>(lied(value, bits, random));
+  };
+  const auto any16 = [&](std::uint16_t value) { return static_cast<std::uint16_t>(any(value, 16)); };
+  switch (lie) {
+    case Lie::kAcknowledgement:
+      if (nack) {
+        uet.nack.psn = any(uet.nack.psn, 32);
+        if (random.below(2) == 0) uet.nack.code = static_cast<wire::UetNackCode>(1 + random.below(0x20));
+        return true;
+      }
+      if (!ack) return false;
+      if (random.below(2) == 0) uet.ack.cumulative_psn = any(uet.ack.cumulative_psn, 32);
+      if (random.below(2) == 0)
+        uet.ack.ack_psn_offset =
+            static_cast<std::int16_t>(any16(static_cast<std::uint16_t>(uet.ack.ack_psn_offset)));
+      if (type != wire::UetPdsType::kAck) uet.ack_congestion.sack_bitmap = random.next_u64();
+      return true;
+    case Lie::kNumber:
+      if (data) uet.request.psn = any(uet.request.psn, 32);
+      if (data && random.below(2) == 0)
+        uet.request.clear_psn_offset = static_cast<std::int16_t>(random.below(65536));
+      if (control) uet.control.psn = any(uet.control.psn, 32);
+      return data || control;
+    case Lie::kConnection: {
+      const bool own = random.below(2) == 0;
+      if (data)
+        (own ? uet.request.source_pdcid : uet.request.destination_pdcid) = any16(uet.request.source_pdcid);
+      if (ack) (own ? uet.ack.source_pdcid : uet.ack.destination_pdcid) = any16(uet.ack.destination_pdcid);
+      if (nack) uet.nack.destination_pdcid = any16(uet.nack.destination_pdcid);
+      if (control) uet.control.destination_pdcid = any16(uet.control.destination_pdcid);
+      if (data && random.below(4) == 0) uet.prologue.flags ^= wire::kUetSyn;
+      return data || ack || nack || control;
+    }
+    case Lie::kToken:
+      if (!asks) return false;
+      if (random.below(4) == 0)
+        uet.ses.ri_generation = static_cast<std::uint8_t>(random.below(256));
+      else
+        uet.ses.memory_key = lied(uet.ses.memory_key, 64, random);
+      return true;
+    case Lie::kAddress:
+      if (!asks) return false;
+      if (random.below(4) == 0)
+        uet.ses.message_offset = any(uet.ses.message_offset, 32);
+      else
+        uet.ses.buffer_offset = lied(uet.ses.buffer_offset, 64, random);
+      return true;
+    case Lie::kAnswer:
+      if (!answers) return false;
+      if (random.below(2) == 0) uet.response.message_id = any16(uet.response.message_id);
+      if (random.below(2) == 0)
+        uet.response.read_request_message_id = any16(uet.response.read_request_message_id);
+      if (random.below(3) == 0)
+        uet.response.original_request_psn = any(uet.response.original_request_psn, 32);
+      if (random.below(3) == 0) uet.response.message_offset = any(uet.response.message_offset, 32);
+      if (random.below(3) == 0) uet.response.modified_length = any(uet.response.modified_length, 32);
+      if (random.below(4) == 0) uet.response.return_code = static_cast<wire::UetReturnCode>(random.below(64));
+      return true;
+    case Lie::kLength:
+      if (asks) uet.ses.request_length = any(uet.ses.request_length, 32);
+      if (answers) uet.response.payload_length = any16(uet.response.payload_length);
+      return asks || answers;
+    case Lie::kKind:
+      if (control) {
+        uet.prologue.control = static_cast<wire::UetControlType>(random.below(10));
+      } else if (asks && random.below(2) == 0) {
+        uet.ses.flags ^= static_cast<std::uint8_t>(1U << random.below(6));
+      } else if (asks && uet_extension(uet.ses.opcode) == wire::UetExtension::kNone) {
+        constexpr wire::UetOpcode kPlain[]{wire::UetOpcode::kWrite, wire::UetOpcode::kRead,
+                                           wire::UetOpcode::kSend, wire::UetOpcode::kTaggedSend,
+                                           wire::UetOpcode::kMessageError};
+        uet.ses.opcode = kPlain[random.below(5)];
+      } else {
+        uet.prologue.flags ^= static_cast<std::uint8_t>(1U << random.below(6));
+      }
+      return true;
+  }
+  return false;
+}
+
 }  // namespace wharf::sim
