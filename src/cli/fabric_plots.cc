@@ -21,14 +21,15 @@ namespace {
 constexpr double kWideRange = 20;
 
 /// The share of the flows that had finished after so long.
-report::Plot completion_times(const sim::FabricReport& report) {
+report::Plot completion_times(const sim::FabricReport& report, TimePs warm_up) {
   report::Plot plot;
   plot.name = "plot_completion";
   plot.title = "Flow completion times";
   plot.x_title = "completion time, us";
   plot.y_title = "share of the flows";
   std::vector<report::Series::Point> points;
-  for (const auto& [time, share] : sim::fct_cdf(report)) points.push_back({in_microseconds(time), share, ""});
+  for (const auto& [time, share] : sim::fct_cdf(report, warm_up))
+    points.push_back({in_microseconds(time), share, ""});
   if (points.empty()) return plot;
   plot.x_logarithmic = points.front().x > 0 && points.back().x > kWideRange * points.front().x;
   plot.series.push_back({"flows", staircase(points)});
@@ -90,9 +91,9 @@ std::vector<report::Plot> flow_pictures(const sim::FabricReport& report, const s
 }  // namespace
 
 std::vector<report::Plot> fabric_plots(const sim::FabricReport& report, const workload::FlowList& list,
-                                       const sim::ObservedNetwork& network) {
+                                       const sim::ObservedNetwork& network, TimePs warm_up) {
   std::vector<report::Plot> all;
-  all.push_back(completion_times(report));
+  all.push_back(completion_times(report, warm_up));
   for (report::Plot& plot : network_plots(network)) all.push_back(std::move(plot));
   for (report::Plot& plot : flow_pictures(report, network.seen, list, network.asked.period))
     all.push_back(std::move(plot));

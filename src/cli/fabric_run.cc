@@ -140,8 +140,14 @@ void add_traffic(std::vector<report::Part>& parts, const sim::FabricInputs& inpu
         microseconds_text(as_nanoseconds(result->completion)), result->algorithm_bandwidth_gbps,
         result->bus_bandwidth_gbps)));
   }
-  const auto classes = sim::slowdown_by_size(inputs.flows, report, ideal);
+  const auto classes = sim::slowdown_by_size(inputs.flows, report, ideal, traffic.warm_up);
   if (classes.size() > 1) parts.emplace_back(size_table(classes));
+  if (traffic.warm_up > kTimeZero) {
+    parts.emplace_back(
+        report::in_lines(fmt::format("left out of that: {} that arrived in the first {}",
+                                     report::counted(sim::left_out(traffic, inputs.flows), "flow", "flows"),
+                                     format_time(traffic.warm_up))));
+  }
 }
 
 report::TextTable rank_table(const sim::RankStatistics& statistics) {
@@ -263,7 +269,8 @@ Result<void> write_page(const FabricRunRequest& request, const sim::FabricInputs
   if (end.stalled) end.failures.insert(end.failures.begin(), "The run stalled: " + report.waiting);
   parts.emplace_back(fmt::format("{} packet-hops, fingerprint {:#018x}\n", report.hops, report.history));
   report::Page page = fabric_page(inputs, request.scenario, end, parts);
-  request.page->add_plots(page, fabric_plots(report, inputs.flows, network), console);
+  request.page->add_plots(
+      page, fabric_plots(report, inputs.flows, network, inputs.loaded.settings.traffic.warm_up), console);
   add_flows(page, inputs.flows, report, results.ideal);
   add_configuration(page,
                     {inputs.loaded.settings.profile, request.scenario.overrides, inputs.loaded.effective});
@@ -365,16 +372,17 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
       .seen = report->seen,
   };
   if (directory) {
+    const TimePs warm_up = inputs->loaded.settings.traffic.warm_up;
     WHARF_TRY(directory->write("summary.json", versioned(results.summary).dump(2) + "\n"));
     WHARF_TRY(directory->write("flows.csv", sim::flows_csv(inputs->flows, *report, ideal)));
-    WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report)));
+    WHARF_TRY(directory->write("fct_cdf.csv", sim::fct_cdf_csv(*report, warm_up)));
     if (!report->ranks.empty())
       WHARF_TRY(directory->write("ranks.csv", sim::ranks_csv(inputs->flows, report->ranks)));
     for (const sim::ObservedFile& file : sim::files_of(network, inputs->flows))
       WHARF_TRY(directory->write(file.name, file.text));
     if (request.plot) {
       const TimePs period = network.asked.period;
-      WHARF_TRY(draw(*directory, fabric_plots(*report, inputs->flows, network), console));
+      WHARF_TRY(draw(*directory, fabric_plots(*report, inputs->flows, network, warm_up), console));
       if (observed && report->seen.deliveries.size() < 2) {
         console.remark(fmt::format("observe.period = {} gave {}, of which no series is drawn",
                                    format_time(period),

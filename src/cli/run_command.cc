@@ -29,6 +29,13 @@
 namespace wharf::cli {
 namespace {
 
+/// --threads stands for a key of worlds; who typed the option is told of that.
+Error named_as_typed(Error refused) {
+  constexpr std::string_view kKey = "--set: hosts.threads";
+  if (refused.message.starts_with(kKey)) refused.message.replace(0, kKey.size(), "--threads");
+  return refused;
+}
+
 class RunCommand : public Command {
  public:
   std::string_view name() const override { return "run"; }
@@ -103,7 +110,7 @@ class RunCommand : public Command {
     if (fabric_.threads != 0) scenario_.overrides.push_back(fmt::format("hosts.threads={}", fabric_.threads));
     const sim::WireMode wire = wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs;
     auto scenario = scenario_.load({}, wire);
-    if (!scenario) return scenario.error();
+    if (!scenario) return fabric_.threads != 0 ? named_as_typed(scenario.error()) : scenario.error();
     for (const std::string& line : scenario->no_influence) console.remark(line);
     WHARF_TRY(check_memory(*scenario, scenario_));
     if (verify_) WHARF_TRY(sim::require_same_again(*scenario));

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, kKinds> kDescriptions{
     "up a binary tree and down again, the size on each edge",
     "the size from everybody to rank 0, then from rank 0 to everybody",
     "N - 1 steps around the ring, the size from each rank",
-    "the size from each rank to each other, one after another",
+    "the size from each rank to each other, one after another or several at a time",
     "the size from rank 0 along a binomial tree",
     "the size from everybody to rank 0 at once",
     "the size from rank 0 to everybody at once",
@@ -139,12 +139,23 @@ class CollectiveBuilder {
     for (std::uint32_t rank = 1; rank < count_; ++rank) send(0, rank, config_.bytes, trigger);
   }
 
+  /// Each flow of a rank that ends starts the rank's next one, whichever it was; so the last ones go on, too:
+  /// they may end before earlier ones.
   void all_to_all() {
-    std::vector<std::uint32_t> last(count_);
+    const std::uint32_t window = std::min(config_.window, count_ - 1);
+    if (window == count_ - 1) {
+      for (std::uint32_t step = 1; step < count_; ++step) {
+        for (std::uint32_t rank = 0; rank < count_; ++rank)
+          send(rank, (rank + step) % count_, config_.bytes, kNoTrigger);
+      }
+      return;
+    }
+    std::vector<std::uint32_t> turns(count_);
     for (std::uint32_t step = 1; step < count_; ++step) {
       for (std::uint32_t rank = 0; rank < count_; ++rank) {
-        const std::uint32_t trigger = step == 1 ? kNoTrigger : flows_.when_finished({last[rank]});
-        last[rank] = send(rank, (rank + step) % count_, config_.bytes, trigger);
+        if (step == 1) turns[rank] = flows_.in_turn();
+        const std::uint32_t trigger = step <= window ? kNoTrigger : turns[rank];
+        flows_.goes_on(send(rank, (rank + step) % count_, config_.bytes, trigger), turns[rank]);
       }
     }
   }
@@ -201,6 +212,7 @@ Result<FlowList> collective_flows(const CollectiveConfig& config) {
   const std::uint64_t ranks = config.ranks.size();
   if (ranks < 2)
     return input_error(fmt::format("{}: found {} rank, expected at least 2", name(config.kind), ranks));
+  WHARF_CHECK(config.window > 0);
   const std::uint64_t parts = config.kind == Collective::kRingAllReduce ? ranks : 1;
   if (config.bytes < parts || config.bytes > parts * kFlowBytesMax)
     return input_error(fmt::format("{}: found a size of {} bytes, expected {} to {} for {} ranks",

@@ -21,7 +21,7 @@ enum class Collective : std::uint8_t {
   kTreeAllReduce,  ///< Up a binary tree, then down, S on each edge.
   kStarAllReduce,  ///< S from everybody to rank 0, then from rank 0 to everybody.
   kAllGather,      ///< N - 1 steps around the ring; every rank contributes S.
-  kAllToAll,       ///< S from each rank to each other: r to r + 1, then r + 2, ..., one after another.
+  kAllToAll,       ///< S from each rank to each other: r to r + 1, then r + 2, ..., `window` at a time.
   kBroadcast,      ///< S from rank 0 along a binomial tree; a rank sends to one other at a time.
   kIncast,         ///< S from everybody to rank 0 at once.
   kOutcast,        ///< S from rank 0 to everybody at once.
@@ -39,6 +39,7 @@ struct CollectiveConfig {
   std::uint64_t bytes = std::uint64_t{1} << 20U;  ///< S.
   std::vector<std::uint32_t> ranks{};             ///< The host of each; at least two, all different.
   std::uint64_t seed = 1;                         ///< kPermutation.
+  std::uint32_t window = 1;                       ///< kAllToAll: destinations that a rank has under way.
 };
 
 /// Its flows. Refuses too few ranks, sizes that give an empty or too long flow, and more than kFlowsMax

@@ -125,6 +125,37 @@ TEST(Collective, AllGatherAndAllToAllMoveNLessOneTimesTheSizeEachWay) {
   EXPECT_EQ(pairs.size(), 56U);
 }
 
+// Each flow of a rank that ends starts its next one, in whatever order they end.
+TEST(Collective, AnAllToAllKeepsItsWindowUnderWay) {
+  for (const std::uint32_t window : {1U, 2U, 3U, 6U, 7U, 100U}) {
+    const auto list = collective_flows(
+        {.kind = Collective::kAllToAll, .bytes = 10, .ranks = first_hosts(8), .window = window});
+    ASSERT_TRUE(list.ok() && check_startable(*list).ok()) << window;
+    EXPECT_EQ(list->flows.size(), 56U);
+    FlowTriggers triggers(*list);
+    EXPECT_TRUE(triggers.stays_on_hosts()) << window;
+    std::vector<std::uint32_t> under_way;
+    for (std::uint32_t i = 0; i < list->flows.size(); ++i) {
+      if (list->flows[i].trigger == kNoTrigger && list->flows[i].source == 3) under_way.push_back(i);
+    }
+    std::vector<std::uint32_t> to;
+    const auto note = [&](std::size_t from) {
+      for (std::size_t i = from; i < under_way.size(); ++i)
+        to.push_back(list->flows[under_way[i]].destination);
+    };
+    note(0);
+    for (std::uint32_t left = 7; left > 0; --left) {
+      EXPECT_EQ(under_way.size(), std::min(window, left)) << window;
+      const std::uint32_t last = under_way.back();  // The youngest ends first.
+      under_way.pop_back();
+      const std::size_t before = under_way.size();
+      triggers.finished(last, under_way);
+      note(before);
+    }
+    EXPECT_THAT(to, testing::ElementsAre(4, 5, 6, 7, 0, 1, 2)) << window;
+  }
+}
+
 TEST(Collective, NoRankWaitsForWhatHappensAtAnother) {
   for (std::size_t kind = 0; kind < collective_names().size(); ++kind) {
     for (const std::uint32_t ranks : {2U, 3U, 11U, 16U})

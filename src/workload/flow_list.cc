@@ -173,6 +173,12 @@ std::uint32_t FlowListBuilder::when(FlowEvent event, const std::vector<std::uint
   return trigger;
 }
 
+std::uint32_t FlowListBuilder::in_turn() {
+  const auto trigger = static_cast<std::uint32_t>(list_.triggers.size());
+  list_.triggers.push_back({.id = trigger + 1, .kind = TriggerKind::kMultiShot});
+  return trigger;
+}
+
 FlowList FlowListBuilder::take() {
   set_activations(list_, std::move(edges_));
   return std::move(list_);

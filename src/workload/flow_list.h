@@ -167,6 +167,10 @@ class FlowListBuilder {
   std::uint32_t when_received(const std::vector<std::uint32_t>& before) {
     return when(FlowEvent::kReceived, before);
   }
+  /// A trigger whose flows start one by one in the order of the list, each when one more of those that
+  /// goes_on() names has finished.
+  std::uint32_t in_turn();
+  void goes_on(std::uint32_t flow, std::uint32_t trigger) { edges_.emplace_back(flow, trigger); }
   std::uint32_t size() const { return static_cast<std::uint32_t>(list_.flows.size()); }
   FlowList take();
 

@@ -119,6 +119,8 @@ TEST_F(World, TwoHostsOnAWireHaveTheSame) {
 }
 
 TEST_F(World, Refusals) {
+  expect_refusal({"run", "scenarios/key-value.toml", "--threads", "2"}, 3,
+                 "wharf: --threads stands without topology.from");
   expect_refusal({"run", file_, "--plot"}, 2, "needs --out");
   expect_refusal({"run", file_, "--capture"}, 2, "need --out DIR");
   expect_refusal({"run", file_, "--capture", "=x"}, 2, "expected --capture PORT=FILE");

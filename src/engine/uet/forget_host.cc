@@ -56,6 +56,7 @@ void Initiator::forget_host(TimePs now, wire::HostAddress host) {
     try_end(now, slot);
   }
   for (Peer& peer : peers_) peer.used = peer.used && peer.to.host != host;
+  first_free_peer_ = 0;
   forget_plain();
   for (engine::QueueId queue = 0; queue < parts_.endpoints.count(); ++queue) admit(now, queue);
 }

@@ -143,6 +143,24 @@ TEST(UetForgetHost, NothingHappensToOthers) {
   EXPECT_EQ(world.counters(1).pdcs_accepted, 1u);
 }
 
+// The lowest number that is free serves next, whoever let go of it.
+TEST(UetForgetHost, NumbersOfPeersServeAgain) {
+  World world;
+  UetEngine& engine = world.engine(0);
+  const auto blob = world.engine(1).export_queue(world.queue(1)).value();
+  const auto import = [&] { return engine.connect(world.now(), world.queue(0), blob).value(); };
+  const engine::PeerId first = world.peer(0);
+  EXPECT_EQ(import(), first + 1);
+  EXPECT_EQ(import(), first + 2);
+  ASSERT_TRUE(engine.disconnect(world.now(), world.queue(0), first + 1).ok());
+  ASSERT_TRUE(engine.disconnect(world.now(), world.queue(0), first).ok());
+  EXPECT_EQ(import(), first);
+  EXPECT_EQ(import(), first + 1);
+  EXPECT_EQ(import(), first + 3);
+  ASSERT_TRUE(engine.forget_host(world.now(), {1}).ok());
+  EXPECT_EQ(import(), first);
+}
+
 // [contract: destroy_queue] A number rests, then serves another queue; what came before is none of its
 // business.
 TEST(UetDestroyQueue, GivesItsPlaceToALaterQueue) {

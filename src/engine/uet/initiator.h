@@ -216,8 +216,9 @@ class Initiator {
 
   EngineParts& parts_;
   std::vector<Peer> peers_;
-  engine::PeerId peer_count_ = 0;      ///< Of them.
-  reliability::DeadlineHeap retries_;  ///< By message slot: restarts that wait.
+  engine::PeerId peer_count_ = 0;       ///< Of them.
+  engine::PeerId first_free_peer_ = 0;  ///< Those before it are all in use.
+  reliability::DeadlineHeap retries_;   ///< By message slot: restarts that wait.
   std::uint32_t retry_places_ = 0;
   IndexList starved_;  ///< Queues, in turns.
   std::uint32_t starved_count_ = 0;

@@ -65,10 +65,10 @@ bool is_read_like(Verb verb) { return verb == Verb::kRead || verbs::is_atomic(ve
 }  // namespace
 
 engine::PeerId Initiator::import(const Peer& peer) {
-  for (engine::PeerId id = 0; id < peers_.size(); ++id) {
-    if (peers_[id].used) continue;
-    peers_[id] = peer;
-    return id;
+  while (first_free_peer_ < peer_count_ && peers_[first_free_peer_].used) ++first_free_peer_;
+  if (first_free_peer_ < peer_count_) {
+    peers_[first_free_peer_] = peer;
+    return first_free_peer_;
   }
   peers_.push_back(peer);
   return peer_count_++;
@@ -86,6 +86,7 @@ Result<void> Initiator::forget(engine::PeerId id) {
     return input_error(fmt::format("peer {}: found {} requests outstanding, expected none", id, outstanding));
   }
   peers_[id].used = false;
+  first_free_peer_ = std::min(first_free_peer_, id);
   forget_plain();
   return {};
 }

@@ -164,6 +164,12 @@ void bind_traffic(Binder& binder, TrafficSettings& traffic) {
                  "all_to_all: to each other); of a fixed arrival",
                  1);
   }
+  {
+    const Binder::Section windowed(binder, "", traffic.collective == workload::Collective::kAllToAll,
+                                   "only with traffic.collective = \"all_to_all\"");
+    binder.integer("window", traffic.window, "destinations that a rank sends to at a time", 1,
+                   workload::kFlowHostsMax);
+  }
   bind_ranks(binder, traffic);
   {
     const Binder::Section computed(binder, "", !traffic.goal.empty(), "only with traffic.goal");
@@ -181,6 +187,10 @@ void bind_traffic(Binder& binder, TrafficSettings& traffic) {
                  "arrivals end after so many; 0: 1000, or all of traffic.duration if that is given", 0,
                  workload::kFlowsMax);
   binder.time("duration", traffic.duration, "arrivals end at this time; 0ns: after traffic.flows");
+  binder.time(
+      "warm_up", traffic.warm_up,
+      "flows that arrive before this time run, but are not judged: completion times, slowdowns, bytes "
+      "and goodput leave them out");
 }
 
 std::string_view name(workload::ArrivalPattern pattern) {
@@ -245,8 +255,11 @@ Result<workload::FlowList> generate_flows(const TrafficSettings& traffic, const 
   if (!ranks) return ranks.error();
   Result<workload::FlowList> list = workload::FlowList{};
   if (traffic.collective) {
-    list = workload::collective_flows(
-        {.kind = *traffic.collective, .bytes = traffic.size, .ranks = *std::move(ranks), .seed = seed});
+    list = workload::collective_flows({.kind = *traffic.collective,
+                                       .bytes = traffic.size,
+                                       .ranks = *std::move(ranks),
+                                       .seed = seed,
+                                       .window = traffic.window});
   } else {
     std::optional<workload::SizeDistribution> sizes = table;
     if (traffic.arrivals == kFixed) {
@@ -270,6 +283,12 @@ Result<workload::FlowList> generate_flows(const TrafficSettings& traffic, const 
          .duration = traffic.duration,
          .seed = seed},
         *sizes);
+    if (list && !list->flows.empty() && list->flows.back().start < traffic.warm_up) {
+      return input_error(
+          fmt::format("traffic.warm_up: found {}, expected at most {}, when the last flow of {} "
+                      "arrives",
+                      format_time(traffic.warm_up), format_time(list->flows.back().start), list->name));
+    }
   }
   if (list) list->hosts = topology.host_count();
   return list;

@@ -36,6 +36,8 @@ struct TrafficSettings {
   double load = 0.5;
   std::uint64_t flows = 0;  ///< 0: kArrivingFlows, or all that arrive in `duration`.
   TimePs duration{};
+  TimePs warm_up{};          ///< Flows that start before it are not judged.
+  std::uint32_t window = 1;  ///< Of all_to_all.
 
   /// Whether there are any flows.
   bool any() const { return given() || !matrix.empty() || !table.empty() || !goal.empty(); }

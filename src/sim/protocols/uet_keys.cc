@@ -87,6 +87,9 @@ Bytes most_under_way(const UetSettings& settings, const EndNetwork& network) {
   return {std::min(psns, network.max_window)};
 }
 
+constexpr TimePs kLongestTarget = milliseconds(100);
+/// The engine's timers hold no longer time-out.
+constexpr TimePs kLongestTimeout = seconds(8);
 constexpr std::string_view kOnlyNscc = "only with controller = \"nscc\"";
 constexpr std::string_view kOnlyCredit = "only with control = \"receiver\" or \"both\"";
 
@@ -171,8 +174,11 @@ void UetEnds::bind(Binder& binder, const SenderEnds& sender, UetEnds& ends) {
   const bool nscc = sender.controller == SenderController::kNscc;
   {
     const Binder::Section target(binder, "", nscc, kOnlyNscc);
-    binder.time("target_delay", ends.target_delay,
-                "NSCC's queueing target; 0ns: 0.75 of the base round trip with trimming, all of it without");
+    binder.time(
+        "target_delay", ends.target_delay,
+        "NSCC's queueing target, at most 100ms; 0ns: 0.75 of the base round trip with trimming, all of it "
+        "without");
+    if (ends.target_delay > kLongestTarget) binder.refuse_last("a time up to 100ms");
     binder.integer("qa_gate", ends.qa_gate, "NSCC adapts quickly below MaxWnd / 2^qa_gate", 0, 16);
     binder.choice<congestion::NsccRules>("nscc_rules", ends.nscc_rules, kNsccRules,
                                          "whose special cases NSCC follows where the two differ");
@@ -237,8 +243,8 @@ void UetProtocol::bind(Binder& binder, Settings& uet, const ProtocolKeyScope& sc
                  1, 255);
   binder.bytes(
       "max_ack_data", uet.max_ack_data,
-      "data of a read or atomic that comes back on its acknowledgement; more comes in packets of its "
-      "own (Max_ACK_Data_Size)",
+      "data of a read or atomic that comes back on its acknowledgement, at most uet.payload; more comes in "
+      "packets of its own (Max_ACK_Data_Size)",
       0, 8192);
   binder.flag("ack_per_packet", uet.ack_per_packet, "every request asks for an acknowledgement");
   binder.integer_or("unlimited", uet::kRtoRetriesForever, "max_rto_retries", uet.max_rto_retries,
@@ -326,6 +332,16 @@ uet::UetConfig UetProtocol::derive(const Settings& settings, const LinkConfig& l
 
 Result<void> UetProtocol::check(const Settings& settings, const LinkConfig& link, const HostConfig& host) {
   WHARF_TRY(check_ends(settings, "uet"));
+  const EndNetwork network = network_of(settings, link, host.nic);
+  if (network.base_rtt > kRules.longest_round_trip) {
+    return input_error(fmt::format("link.delay: found a base round trip of {}, expected at most {}",
+                                   format_time(network.base_rtt), format_time(kRules.longest_round_trip)));
+  }
+  const BitsPerSecond least = settings.dcqcn.rpg_min_rate;
+  if (settings.controller == SenderController::kDcqcn && (least.value == 0 || least > network.link)) {
+    return input_error(fmt::format("uet.dcqcn.rpg_min_rate: found {}, expected 1bps to the {} of the link",
+                                   format_rate(least), format_rate(network.link)));
+  }
   WHARF_TRY(check_window(settings, senders(network_of(settings, link, host.nic)), "uet", "this link"));
   return uet::validate(derive(settings, link, host));
 }
@@ -344,6 +360,10 @@ Result<void> UetProtocol::check_fabric(const Ends& ends, const FlowSite& site) {
 
 Result<uet::UetConfig> UetProtocol::derive_fabric(const SenderEnds& sender, const Ends& ends,
                                                   const EndNetwork& network, const FlowSite& site) {
+  if (network.rto > kLongestTimeout) {
+    return input_error(fmt::format("fabric.rto: found {}, expected at most {}", format_time(network.rto),
+                                   format_time(kLongestTimeout)));
+  }
   uet::UetConfig uet = derive_ends(sender, ends, network);
   uet.max_rto_retries = uet::kRtoRetriesForever;
   uet.max_nack_retries = uet::kNackRetriesForever;

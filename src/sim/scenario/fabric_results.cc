@@ -16,7 +16,7 @@ FabricResults results_of(const FabricInputs& inputs, const FabricDerived& derive
   const Topology& topology = inputs.topology.topology;
   FabricResults results;
   results.ideal = ideal_times(topology, inputs.flows, settings, derived);
-  results.statistics = statistics_of(inputs.flows, report, results.ideal);
+  results.statistics = statistics_of(inputs.flows, report, results.ideal, settings.traffic.warm_up);
   results.summary = fabric_summary(inputs.flows, topology, settings, derived, report, results.statistics);
   add_traffic_results(results.summary, settings.traffic, topology, inputs.flows, report, results.ideal);
   if (report.failed != 0)

@@ -208,7 +208,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
           "simulated time without any byte arriving or flow ending after which a run counts as stalled; "
           "0ns: eight time-outs in a row (more where links lose packets) and 64 base round trips");
     }
-    binder.integer("seed", settings.seed, "seed of every random stream");
+    binder.integer("seed", settings.seed, "seed of every random stream, below 2^63");
     binder.integer("threads", settings.threads, "partitions of the fabric; results do not depend on it", 1,
                    64);
   }
@@ -228,10 +228,11 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   binder.bytes("header", settings.header,
                "all headers of a packet together; 0B: what they really take, with Ethernet's gaps", 0, 1024);
   bind_switches(binder, settings);
-  binder.number(
-      "pcie_rate", settings.pcie_rate,
-      "how fast hosts take data in, in link speeds, with up to 5 MB waiting for that; 0: at any speed", 0,
-      1000);
+  binder.number("pcie_rate", settings.pcie_rate,
+                "how fast hosts take data in, in link speeds, at least 0.001, with up to 5 MB waiting for "
+                "that; 0: at any "
+                "speed",
+                0, 1000);
   if (settings.pcie_rate > 0 && settings.pcie_rate < 0.001)
     binder.refuse_last("0, or a number from 0.001 to 1000");
   {

@@ -161,6 +161,8 @@ TEST(FabricSettings, ValuesThatEnginesCouldNotTakeAreRefusedByTheirKey) {
   }
   EXPECT_EQ(refusal({"fabric.pcie_rate=1e-12"}),
             "--set: fabric.pcie_rate is \"1e-12\", expected 0, or a number from 0.001 to 1000");
+  EXPECT_EQ(refusal({"fabric.target_delay=101ms"}),
+            "--set: fabric.target_delay is \"101ms\", expected a time up to 100ms");
   EXPECT_EQ(refusal({"run.time_limit=0ns"}), "--set: run.time_limit is \"0ns\", expected a time above 0ns");
   EXPECT_EQ(refusal({"traffic.size=0B"}), "--set: traffic.size is \"0B\", expected a size of at least 1B");
   EXPECT_THAT(refusal({"traffic.placement=stride:0"}), testing::EndsWith("or hosts such as 0,4,8"));
@@ -175,6 +177,8 @@ TEST(FabricSettings, WhatOnlyTheTopologyTellsIsRefusedInTermsOfKeys) {
             "fabric.ecn_low_packets: found 41500B, expected at most fabric.ecn_high_packets, 20750B");
   EXPECT_EQ(derived({"fabric.protocol=roce", "fabric.controller=dcqcn", "fabric.dcqcn.rpg_min_rate=500Gbps"}),
             "fabric.dcqcn.rpg_min_rate: found 500Gbps, expected 1bps to the 100Gbps of a host's link");
+  EXPECT_EQ(derived({"fabric.rto=9s"}), "fabric.rto: found 9s, expected at most 8s");
+  EXPECT_EQ(derived({"fabric.rto=8s"}), "");
   const Topology slow =
       fat_tree_of(*k_ary_shape(3, 16, {BitsPerSecond{1'000'000}, microseconds(1)}, kTimeZero)).value();
   EXPECT_THAT(derive_fabric_run(load("htsim-uec"), slow, nullptr, {}).error().message,

@@ -52,8 +52,12 @@ bool ended_well(const FlowRecord& record) {
   return record.end != kNever && record.status == verbs::CompletionStatus::kSuccess;
 }
 
+bool counts(const FlowRecord& record, TimePs warm_up) {
+  return ended_well(record) && record.start >= warm_up;
+}
+
 FlowStatistics statistics_of(const workload::FlowList& list, const FabricReport& report,
-                             const std::vector<TimePs>& ideal) {
+                             const std::vector<TimePs>& ideal, TimePs warm_up) {
   FlowStatistics statistics;
   std::vector<TimePs> times;
   std::vector<double> slowdowns;
@@ -63,7 +67,7 @@ FlowStatistics statistics_of(const workload::FlowList& list, const FabricReport&
   double slowdown_sum = 0;
   for (std::size_t i = 0; i < report.records.size(); ++i) {
     const FlowRecord& record = report.records[i];
-    if (!ended_well(record)) continue;
+    if (!counts(record, warm_up)) continue;
     times.push_back(record.end - record.start);
     slowdowns.push_back(static_cast<double>(times.back().ps) / static_cast<double>(ideal[i].ps));
     sum += as_nanoseconds(times.back());
@@ -188,10 +192,10 @@ std::string flows_csv(const workload::FlowList& list, const FabricReport& report
   return out;
 }
 
-std::vector<std::pair<TimePs, double>> fct_cdf(const FabricReport& report) {
+std::vector<std::pair<TimePs, double>> fct_cdf(const FabricReport& report, TimePs warm_up) {
   std::vector<TimePs> times;
   for (const FlowRecord& record : report.records) {
-    if (ended_well(record)) times.push_back(record.end - record.start);
+    if (counts(record, warm_up)) times.push_back(record.end - record.start);
   }
   std::sort(times.begin(), times.end());
   constexpr std::size_t kPoints = 1000;
@@ -204,9 +208,9 @@ std::vector<std::pair<TimePs, double>> fct_cdf(const FabricReport& report) {
   return points;
 }
 
-std::string fct_cdf_csv(const FabricReport& report) {
+std::string fct_cdf_csv(const FabricReport& report, TimePs warm_up) {
   std::string out = "fct_ns,fraction\n";
-  for (const auto& [time, share] : fct_cdf(report))
+  for (const auto& [time, share] : fct_cdf(report, warm_up))
     fmt::format_to(std::back_inserter(out), "{:.3f},{:.6f}\n", as_nanoseconds(time), share);
   return out;
 }

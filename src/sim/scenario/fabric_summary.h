@@ -13,8 +13,8 @@
 
 namespace wharf::sim {
 
-/// Of flows that have ended well; of a run that was cut also what arrived of others. Percentiles are values
-/// that occurred (nearest rank).
+/// Of flows that have ended well, those that started during the warm-up (traffic.warm_up) apart; of a run
+/// that was cut also what arrived of others. Percentiles are values that occurred (nearest rank).
 struct FlowStatistics {
   std::uint64_t count = 0;
   double fct_ns_min = 0, fct_ns_mean = 0, fct_ns_p50 = 0, fct_ns_p95 = 0, fct_ns_p99 = 0, fct_ns_max = 0;
@@ -29,9 +29,11 @@ struct FlowStatistics {
 };
 
 FlowStatistics statistics_of(const workload::FlowList& list, const FabricReport& report,
-                             const std::vector<TimePs>& ideal);
+                             const std::vector<TimePs>& ideal, TimePs warm_up = kTimeZero);
 
 bool ended_well(const FlowRecord& record);
+/// Ended well, and did not start during the warm-up.
+bool counts(const FlowRecord& record, TimePs warm_up);
 
 /// summary.json: a function of inputs, settings and seed.
 nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topology& topology,
@@ -45,8 +47,8 @@ std::vector<std::string> fabric_summary_paths(const FabricSettings& settings);
 std::string flows_csv(const workload::FlowList& list, const FabricReport& report,
                       const std::vector<TimePs>& ideal);
 /// Share of the flows that had finished after so long, at most 1000 points.
-std::vector<std::pair<TimePs, double>> fct_cdf(const FabricReport& report);
+std::vector<std::pair<TimePs, double>> fct_cdf(const FabricReport& report, TimePs warm_up = kTimeZero);
 /// fct_cdf.csv: share of the flows that had finished after so long, at most 1000 points.
-std::string fct_cdf_csv(const FabricReport& report);
+std::string fct_cdf_csv(const FabricReport& report, TimePs warm_up = kTimeZero);
 
 }  // namespace wharf::sim

@@ -240,7 +240,8 @@ Result<RunReport> run_replay(const Scenario& scenario, const RunOptions& options
   report.end = run_to_the_end(world, config.time_limit, options, hooks, report.waiting);
   beside->judge_records(kNever);
   fill_from(world, config, report);
-  if (!world.background().flows.empty()) report.background = background_report(world);
+  if (!world.background().flows.empty())
+    report.background = background_report(world, config.world.fabric.traffic);
   world.stop_background();
   WHARF_TRY(outcome_of(clients, config));
   fill_replay(clients, config, report);

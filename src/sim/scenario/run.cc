@@ -111,7 +111,8 @@ Result<RunReport> run_scenario(const Scenario& scenario, const RunOptions& optio
   report.end = run_to_the_end(world, config.time_limit, options, hooks, report.waiting);
   judge_records(kNever);
   fill_from(world, config, report);
-  if (!world.background().flows.empty()) report.background = background_report(world);
+  if (!world.background().flows.empty())
+    report.background = background_report(world, config.world.fabric.traffic);
   world.stop_background();
   const std::vector<workload::NamedCount> counts = fill_program(main, program_log, report);
   beside->report(report);

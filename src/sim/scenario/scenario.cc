@@ -408,7 +408,7 @@ void bind_hosts(Binder& binder, ScenarioConfig& config) {
   {
     const Binder::Section run(binder, Binder::kRoot, "run");
     bind_program(binder, config);
-    binder.integer("seed", config.seed, "seed of every random stream");
+    binder.integer("seed", config.seed, "seed of every random stream, below 2^63");
     binder.time("time_limit", config.time_limit,
                 "simulated time after which an unfinished run counts as stalled");
     binder.integer("record_operations", config.record_limit,

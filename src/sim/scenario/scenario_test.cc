@@ -45,6 +45,17 @@ double latency_ns(const std::string& profile, const std::string& stack, const st
   return report->verbs.front().latency.mean_ns;
 }
 
+TEST(Scenario, NumbersOfUltraEthernetAreRefusedInTermsOfKeys) {
+  EXPECT_THAT(refusal("", {"model.stack=uet", "model.uet.target_delay=101ms"}),
+              testing::HasSubstr("model.uet.target_delay is \"101ms\", expected a time up to 100ms"));
+  EXPECT_THAT(
+      refusal("", {"model.stack=uet", "model.link.delay=60ms"}),
+      testing::ContainsRegex("model.link.delay.*found a base round trip of 120.*, expected at most 100ms"));
+  EXPECT_THAT(
+      refusal("", {"model.stack=uet", "model.uet.controller=dcqcn", "model.uet.dcqcn.rpg_min_rate=900Gbps"}),
+      testing::ContainsRegex("model.uet.dcqcn.rpg_min_rate.*found 900Gbps, expected 1bps to the "));
+}
+
 TEST(Scenario, ValuesWithinTheirRangesThatNoHostCanServeAreRefused) {
   // 2^31 lines of 64 B are 128 GiB; 2^30 are as many as fit.
   EXPECT_EQ(

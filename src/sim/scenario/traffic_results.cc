@@ -55,11 +55,11 @@ std::optional<CollectiveResult> collective_result(const TrafficSettings& traffic
 }
 
 std::vector<SizeClass> slowdown_by_size(const workload::FlowList& list, const FabricReport& report,
-                                        const std::vector<TimePs>& ideal) {
+                                        const std::vector<TimePs>& ideal, TimePs warm_up) {
   std::array<std::vector<double>, kEdges.size() + 1> slowdowns;
   for (std::size_t i = 0; i < report.records.size(); ++i) {
     const FlowRecord& record = report.records[i];
-    if (!ended_well(record)) continue;
+    if (!counts(record, warm_up)) continue;
     const auto edge = std::lower_bound(kEdges.begin(), kEdges.end(), list.flows[i].bytes);
     slowdowns[static_cast<std::size_t>(edge - kEdges.begin())].push_back(
         static_cast<double>((record.end - record.start).ps) / static_cast<double>(ideal[i].ps));
@@ -79,6 +79,11 @@ std::vector<SizeClass> slowdown_by_size(const workload::FlowList& list, const Fa
                        .max = sorted.back()});
   }
   return classes;
+}
+
+std::uint64_t left_out(const TrafficSettings& traffic, const workload::FlowList& list) {
+  return static_cast<std::uint64_t>(std::count_if(
+      list.flows.begin(), list.flows.end(), [&](const auto& flow) { return flow.start < traffic.warm_up; }));
 }
 
 void add_traffic_results(nlohmann::ordered_json& summary, const TrafficSettings& traffic,
@@ -105,8 +110,9 @@ void add_traffic_results(nlohmann::ordered_json& summary, const TrafficSettings&
                            {"bytes", bytes}};
     if (!list.flows.empty() && list.flows.back().start > kTimeZero)
       summary["arrivals"]["offered_gbps"] = gigabits_per_second_of(bytes, list.flows.back().start);
+    if (traffic.warm_up > kTimeZero) summary["arrivals"]["left_out"] = left_out(traffic, list);
   }
-  const std::vector<SizeClass> classes = slowdown_by_size(list, report, ideal);
+  const std::vector<SizeClass> classes = slowdown_by_size(list, report, ideal, traffic.warm_up);
   if (classes.size() < 2 && traffic.arrivals.empty()) return;
   auto& json = summary["slowdown_by_size"] = nlohmann::ordered_json::array();
   for (const SizeClass& each : classes) json.push_back(json_of(each));
@@ -117,8 +123,12 @@ std::vector<std::string> traffic_result_paths(const TrafficSettings& traffic) {
     return {"collective.ranks", "collective.size_bytes", "collective.completion_ns",
             "collective.algorithm_bandwidth_gbps", "collective.bus_bandwidth_gbps"};
   }
-  if (!traffic.arrivals.empty())
-    return {"arrivals.load", "arrivals.ranks", "arrivals.bytes", "arrivals.offered_gbps"};
+  if (!traffic.arrivals.empty()) {
+    std::vector<std::string> paths{"arrivals.load", "arrivals.ranks", "arrivals.bytes",
+                                   "arrivals.offered_gbps"};
+    if (traffic.warm_up > kTimeZero) paths.emplace_back("arrivals.left_out");
+    return paths;
+  }
   if (!traffic.goal.empty()) return rank_summary_paths();
   return {};
 }

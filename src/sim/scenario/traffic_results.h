@@ -33,9 +33,13 @@ struct SizeClass {
   double mean = 0, p50 = 0, p95 = 0, p99 = 0, max = 0;
 };
 
-/// Of all classes with flows, in their order. `ideal` as ideal_times() gives it.
+/// Of all classes with flows, in their order, without those that start during the warm-up. `ideal` as
+/// ideal_times() gives it.
 std::vector<SizeClass> slowdown_by_size(const workload::FlowList& list, const FabricReport& report,
-                                        const std::vector<TimePs>& ideal);
+                                        const std::vector<TimePs>& ideal, TimePs warm_up = kTimeZero);
+
+/// Flows that start during the warm-up.
+std::uint64_t left_out(const TrafficSettings& traffic, const workload::FlowList& list);
 
 /// Adds "collective", "ranks", "arrivals" and, where flows fall into several classes or arrived at random,
 /// "slowdown_by_size".

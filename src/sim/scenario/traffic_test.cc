@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "sim/fabric/topology_fat_tree.h"
+#include "sim/scenario/fabric_inputs.h"
+#include "sim/scenario/fabric_results.h"
 #include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/traffic_results.h"
 
@@ -142,6 +144,63 @@ TEST(Traffic, SlowdownsBySizeOfFlow) {
   EXPECT_DOUBLE_EQ(classes[1].max, 5);
   EXPECT_EQ(classes[2].bytes_above, 10'000'000U);
   EXPECT_EQ(classes[2].bytes_up_to, 0U);
+}
+
+// Flows of the warm-up run as they would, and are not among what is judged.
+TEST(Traffic, TheWarmUpIsLeftOut) {
+  const std::vector<std::string> keys{"traffic.arrivals=fixed", "traffic.size=8KiB", "traffic.flows=200",
+                                      "topology.from=fat_tree:16"};
+  std::vector<std::string> warm = keys;
+  warm.emplace_back("traffic.warm_up=5us");
+  const auto judged = [](const std::vector<std::string>& overrides) {
+    auto inputs = read_inputs(load(overrides));
+    EXPECT_TRUE(inputs.ok());
+    auto run = derive_fabric_run(inputs->loaded.settings, inputs->topology.topology, nullptr, inputs->flows);
+    EXPECT_TRUE(run.ok());
+    const auto report = run_flows(inputs->topology.topology, inputs->flows, run->config, {});
+    EXPECT_TRUE(report.ok());
+    return std::pair(results_of(*inputs, run->derived, *report), report->records);
+  };
+  const auto [all, records] = judged(keys);
+  const auto [late, same_records] = judged(warm);
+  std::uint64_t early = 0;
+  TimePs shortest = kNever;
+  for (const FlowRecord& record : records) {
+    if (record.start < microseconds(5)) {
+      ++early;
+    } else {
+      shortest = min(shortest, record.end - record.start);
+    }
+  }
+  ASSERT_GT(early, 10U);
+  EXPECT_EQ(late.summary["fingerprint"], all.summary["fingerprint"]);
+  EXPECT_EQ(late.summary["arrivals"]["left_out"], early);
+  EXPECT_EQ(late.statistics.count, 200 - early);
+  EXPECT_EQ(late.statistics.bytes, (200 - early) * 8192);
+  EXPECT_DOUBLE_EQ(late.statistics.fct_ns_min, as_nanoseconds(shortest));
+  EXPECT_EQ(late.summary["slowdown_by_size"][0]["flows"], 200 - early);
+  EXPECT_EQ(late.summary["finished"], 200);
+  EXPECT_FALSE(all.summary["arrivals"].contains("left_out"));
+
+  const auto none = generate_flows(load({"traffic.arrivals=fixed", "traffic.warm_up=1s"}).settings.traffic,
+                                   tree(), 1, std::nullopt);
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().message, HasSubstr("traffic.warm_up: found 1s, expected at most "));
+}
+
+// [docs/fabric.md] Headers and the first round trip leave 95 % of a link.
+TEST(Traffic, AnAllToAllWithAWindowFillsTheLinksOfANonBlockingTree) {
+  const auto bandwidth = [](const std::string& window) {
+    const LoadedFabricSettings loaded =
+        load({"traffic.collective=all_to_all", "traffic.size=2MiB", "traffic.window=" + window});
+    const Topology topology = tree();
+    const auto list = generate_flows(loaded.settings.traffic, topology, 1, std::nullopt);
+    const auto run = derive_fabric_run(loaded.settings, topology, nullptr, *list);
+    const auto report = run_flows(topology, *list, run->config, {});
+    return collective_result(loaded.settings.traffic, 16, *report)->bus_bandwidth_gbps;
+  };
+  EXPECT_GE(bandwidth("15"), 95);
+  EXPECT_LT(bandwidth("1"), 80);
 }
 
 TEST(Traffic, ARingTakesItsStepsOneAfterAnother) {

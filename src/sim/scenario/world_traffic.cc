@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "base/statistics.h"
+#include "sim/scenario/fabric_summary.h"
 #include "sim/scenario/input_file.h"
 #include "sim/scenario/rank_results.h"
 #include "sim/scenario/read_again.h"
+#include "sim/scenario/traffic_results.h"
 
 namespace wharf::sim {
 namespace {
@@ -93,10 +95,10 @@ Result<workload::FlowList> world_flows(const TrafficSettings& traffic, TrafficRo
   return generate_flows(own, topology, seed, *sizes);
 }
 
-nlohmann::ordered_json background_report(const World& world) {
+nlohmann::ordered_json background_report(const World& world, const TrafficSettings& traffic) {
   const workload::FlowList& list = world.background();
   const std::vector<FlowRecord>& records = world.background_records();
-  std::uint64_t started = 0, failed = 0, bytes = 0, retransmitted = 0;
+  std::uint64_t started = 0, finished = 0, failed = 0, bytes = 0, retransmitted = 0;
   std::vector<std::int64_t> times;
   TimePs begin = kNever;
   TimePs end;
@@ -109,14 +111,17 @@ nlohmann::ordered_json background_report(const World& world) {
       ++failed;
       continue;
     }
+    ++finished;
+    if (!counts(record, traffic.warm_up)) continue;
     bytes += list.flows[i].bytes;
     times.push_back((record.end - record.start).ps);
     begin = min(begin, record.start);
     end = max(end, record.end);
   }
-  nlohmann::ordered_json out{{"flows", records.size()},  {"started", started},
-                             {"finished", times.size()}, {"failed", failed},
-                             {"bytes", bytes},           {"retransmitted", retransmitted}};
+  nlohmann::ordered_json out{{"flows", records.size()}, {"started", started},
+                             {"finished", finished},    {"failed", failed},
+                             {"bytes", bytes},          {"retransmitted", retransmitted}};
+  if (traffic.warm_up > kTimeZero) out["left_out"] = left_out(traffic, list);
   if (!list.ranks.empty()) out["ranks"] = rank_summary(list.ranks, world.background_ranks());
   if (times.empty()) return out;
   std::sort(times.begin(), times.end());
@@ -140,6 +145,7 @@ std::vector<std::string> background_paths(const TrafficSettings& traffic) {
   for (const std::string_view time : kTimes)
     paths.push_back(fmt::format("background.completion_ns.{}", time));
   paths.emplace_back("background.goodput_gbps");
+  if (traffic.warm_up > kTimeZero) paths.emplace_back("background.left_out");
   if (traffic.goal.empty()) return paths;
   for (const std::string& path : rank_summary_paths()) paths.push_back("background." + path);
   return paths;

@@ -21,8 +21,9 @@ Result<workload::FlowList> world_flows(const TrafficSettings& traffic, TrafficRo
                                        const WorldRoles& roles, const Topology& topology, std::uint64_t seed);
 
 /// What became of the flows by now: their number, how many have started, finished and failed, bytes,
-/// completion times, rate.
-nlohmann::ordered_json background_report(const World& world);
+/// completion times, rate. Of the latter three the flows that start during the warm-up of `traffic` are no
+/// part.
+nlohmann::ordered_json background_report(const World& world, const TrafficSettings& traffic);
 /// The path of every number of it.
 std::vector<std::string> background_paths(const TrafficSettings& traffic);
 

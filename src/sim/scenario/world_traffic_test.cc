@@ -73,6 +73,20 @@ TEST(WorldTraffic, ARunSaysWhatBecameOfIt) {
   }
 }
 
+TEST(WorldTraffic, TheWarmUpIsLeftOut) {
+  const std::vector<std::string> keys{
+      "traffic.collective=none", "traffic.arrivals=fixed", "traffic.size=4KiB",      "traffic.flows=40",
+      "traffic.warm_up=1us",     "run.operations=2000",    "hosts.traffic_root=thin"};
+  const auto scenario = load(kIncast, keys);
+  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+  const auto report = run_scenario(*scenario, {});
+  ASSERT_TRUE(report.ok());
+  const auto& said = report->background;
+  ASSERT_EQ(said["finished"], 40U) << said;
+  EXPECT_GT(said["left_out"], 0U);
+  EXPECT_EQ(said["bytes"], (40 - said["left_out"].get<std::uint64_t>()) * 4096) << said;
+}
+
 TEST(WorldTraffic, WhatCannotBeIsRefusedByItsKey) {
   const auto refusal = [](std::vector<std::string> overrides) {
     const auto scenario = load(kIncast, std::move(overrides));
