@@ -400,7 +400,7 @@ void TpLayer::receive_datagram(TimePs now, const wire::Packet& packet) {
     ++parts_.counters.dropped_unknown_channel;
     return;
   }
-  const bool answered = packet.ub.transaction != wire::UbTransaction::kRequest || !packet.ub.rtph.last ||
+  const bool answered = packet.ub.transaction != wire::UbTransaction::kRequest ||
                         response_of(packet.ub.request.opcode) != wire::TaOpcode::kTaack;
   if (answered) {
     ++parts_.counters.dropped_malformed;
@@ -411,7 +411,11 @@ void TpLayer::receive_datagram(TimePs now, const wire::Packet& packet) {
     return;
   }
   ++parts_.counters.datagrams_received;
-  parts_.responder.receive(now, index, packet, kNoSlot, 0);
+  if (packet.ub.rtph.last) return parts_.responder.receive(now, index, packet, kNoSlot, 0);
+  // A message is one packet here. As published, the first byte of UTPH is 0, and says nothing of that.
+  wire::Packet whole = packet;
+  whole.ub.rtph.last = true;
+  parts_.responder.receive(now, index, whole, kNoSlot, 0);
 }
 
 void TpLayer::encode(std::uint32_t channel, TpChannelRecord& record) const {
@@ -436,7 +440,11 @@ void TpLayer::encode(std::uint32_t channel, TpChannelRecord& record) const {
 void TpLayer::decode(std::uint32_t channel, const TpChannelRecord& record) {
   TpChannel& to = *channels_[channel];
   const std::uint64_t next = (std::uint64_t{record.transmit_epoch} << 32U) | record.psn_next;
-  to.send.restore({next - static_cast<std::uint32_t>(record.psn_next - record.last_acked), next});
+  std::uint64_t una = next - static_cast<std::uint32_t>(record.psn_next - record.last_acked);
+  // What has left on the unreliable lane is gone from it, wherever the record was then.
+  if (to.kind == ChannelKind::kUnreliable)
+    una = to.send.head() == kNoSlot ? next : packets_[to.send.head()].logical;
+  to.send.restore({una, next});
   to.tpmsn_next = record.tpmsn_next;
   const std::uint64_t expected = (std::uint64_t{record.receive_epoch} << 32U) | record.expected_psn;
   to.receive.restore(
