@@ -194,7 +194,9 @@ void Responder::leave_sequence(std::uint32_t index, bool executed) {
     return;
   }
   sequences_[at]->order.retracted(message.request.tassn);
-  if (parts_.tp.channel(message.channel).kind != ChannelKind::kFused) return;
+  // Those that wait for it come again with it; one that arrives later finds out for itself.
+  if (parts_.tp.channel(message.channel).kind != ChannelKind::kFused || sequences_[at]->waiting.empty())
+    return;
   sequences_[at]->broken = true;
   want_turn(at);
 }
