@@ -202,6 +202,7 @@ std::uint32_t Responder::receive_ahead(TimePs now, std::uint32_t channel, const 
   // Once for the step, once until its turn comes: the message outlives whatever the reorder window says of
   // it.
   messages_[index].pending += 2;
+  messages_[index].received += packet.payload.length;
   step(now, index, packet, 0, kNoSlot);
   return index;
 }

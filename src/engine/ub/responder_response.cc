@@ -70,7 +70,7 @@ bool Responder::tail_notify(std::uint32_t index) {
   const wire::BufferId buffer = parts_.payloads.acquire(kNotifyDataBytes);
   store_le64(parts_.payloads.data(buffer), notify.data);
   write(index, notify.address, wire::bytes_payload(parts_.payloads.data(buffer), kNotifyDataBytes, buffer),
-        SegmentTable::write_order(parts_.segments.record(number)),
+        verbs::AccessOrder::kRelease,  // After the data that it announces, whatever its segment asks for.
         parts_.segments.space_of(parts_.segments.record(number)));
   parts_.payloads.release(buffer);
   return true;
