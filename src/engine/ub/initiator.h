@@ -157,6 +157,12 @@ class Initiator {
     const std::uint32_t at = jetty - kFirstJettyId;
     return at < jetty_places_ && jetties_[at]->used ? jetties_[at].get() : nullptr;
   }
+  /// The same of one that may have been destroyed: what it has under way is answered all the same, so that it
+  /// ends, and the places that it takes at both ends with it.
+  Jetty* find_answered(std::uint32_t jetty) {
+    const std::uint32_t at = jetty - kFirstJettyId;
+    return at < jetty_places_ && (jetties_[at]->used || jetties_[at]->dying) ? jetties_[at].get() : nullptr;
+  }
   /// The jetty with that well-known number, or kNoSlot.
   std::uint32_t public_jetty(std::uint32_t number) const { return public_[number]; }
   const Jetty* find(std::uint32_t jetty) const { return const_cast<Initiator*>(this)->find(jetty); }
