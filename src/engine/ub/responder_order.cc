@@ -148,15 +148,15 @@ void Responder::enter_sequence(std::uint32_t index, const TpChannel& channel, co
   }
 }
 
-/// A packet of a message whose turn has not come. What waits takes at most half of the places that all
-/// packets share, so that what it waits for finds one; beyond that the initiator is told to come again.
+/// A packet of a message whose turn has not come. It waits for others of its host, who may never send them:
+/// so it takes one of the places of that host, and beyond those the initiator is told to come again.
 void Responder::wait_for_turn(TimePs now, std::uint32_t index, const wire::Packet& packet,
                               std::uint32_t offset, std::uint32_t parked) {
   InboundMessage& message = messages_[index];
   // Now that its own turn on the channel has come, everything before it has been there.
   const bool hopeless = parts_.tp.channel(message.channel).kind == ChannelKind::kFused &&
                         !sequences_[message.sequence]->order.arrived_before(message.request.tassn);
-  if (!hopeless && parked == kNoSlot && parked_common_ < parked_packets_ / 2) parked = park(now, packet);
+  if (!hopeless && parked == kNoSlot) parked = park_ahead(now, message.channel, packet);
   if (hopeless || parked == kNoSlot) {
     ++parts_.counters.receiver_not_ready_sent;
     refuse(index, wire::UbResponseStatus::kReceiverNotReady, parts_.config.min_rnr_timer);
