@@ -357,11 +357,15 @@ void TpLayer::ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind,
                                   bool at_once) {
   TpChannel& channel = *channels_[index];
   const std::uint64_t next = confirmable(channel);
-  // Nothing is in order yet, so there is nothing that a TPACK could name.
-  if (kind == AckKind::kAck && next == channel.receive_first) return;
-  const bool nak_stands = channel.ack == AckKind::kNak && channel.naked == next;
+  // Nothing is in order yet, so there is nothing that a TPACK could name. On a fused channel it may be in
+  // order and not have been executed: who asks again hears that this host is there, and has to be patient.
+  if (kind == AckKind::kAck && next == channel.receive_first && (channel.fused == nullptr || !at_once))
+    return;
+  // [UB-Base 2.0.1 6.4.2] A TPNAK names what is missing, whether or not all before it has been executed.
+  const std::uint64_t missing = channel.receive.next();
+  const bool nak_stands = channel.ack == AckKind::kNak && channel.naked == missing;
   if (!nak_stands) channel.ack = kind;
-  channel.ack_number = next;
+  channel.ack_number = channel.ack == AckKind::kNak ? missing : next;
   channel.ack_tpmsn = tpmsn;
   if (kind == AckKind::kSack) {
     channel.ack_max = channel.receive.end();
