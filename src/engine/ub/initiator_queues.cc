@@ -269,10 +269,12 @@ void Initiator::work_request_done(const PendingAccess& owner, const engine::Acce
 void Initiator::lose(std::uint32_t jetty_id) {
   Jetty& owner = jetty(jetty_id);
   if (!owner.used) return;
-  if (owner.state != JettyState::kError) step(owner, jetty_id, JettyEvent::kFail);
+  const bool was_in_error = owner.state == JettyState::kError;
+  if (!was_in_error) step(owner, jetty_id, JettyEvent::kFail);
   describe(owner, jetty_id, JettyState::kError);
-  if (owner.failed) return;
+  if (was_in_error) return;
   owner.failed = true;
+  owner.draining = false;
   owner.hold_up();
   parts_.raise({engine::AsyncEventKind::kQueueError, jetty_id});
   flush_receives(jetty_id);

@@ -416,5 +416,112 @@ TEST(SolicitedEvents, WakeWhoAskedForThemAlone) {
   EXPECT_EQ(events_of(world, 1, queue), (std::vector{AsyncEventKind::kCompletionReady}));
 }
 
+// A receive entry that a message has taken is flushed with the others, before the mark, and its message
+// refused.
+TEST(Flushing, AnEntryThatIsBeingFilledIsFlushedBeforeTheMark) {
+  UbConfig config;
+  config.mtu = 256;
+  World world(config);
+  engine::QueueConfig queue;
+  queue.drain_marks = true;
+  const auto target = *world.engine(1).create_queue(world.now(), queue);
+  world.pair().post_receive(1, target, entry(1));
+  auto send = world.request(Verb::kSend, 512);
+  send.peer = *world.engine(0).connect(world.now(), world.queue(0), *world.engine(1).export_queue(target));
+  int requests = 0;
+  bool lost = true;  // Its second packet, for a while.
+  world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    return packet.ub.transaction == wire::UbTransaction::kRequest && requests++ > 0 && lost;
+  };
+  ASSERT_EQ(world.post(send), engine::PostStatus::kOk);
+  world.pair().run_to(world.now() + microseconds(3));
+  ASSERT_TRUE(world.pair().host(1).completions.empty());
+  ASSERT_TRUE(world.engine(1).fail_queue(world.now(), target).ok());
+  world.pair().drain(1);
+  lost = false;
+  world.run();
+  const auto& told = world.pair().host(1).completions;
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].id, 1u);
+  EXPECT_EQ(told[0].status, CompletionStatus::kFlushed);
+  EXPECT_EQ(told[0].drain, DrainMark::kFlushDone);
+  ASSERT_EQ(world.pair().host(0).completions.size(), 1u);
+  EXPECT_EQ(world.pair().host(0).completions[0].status, CompletionStatus::kRemoteOperation);
+  EXPECT_EQ(world.pair().pool().in_use(), 0u);
+}
+
+// Completions that nobody reads leave no room for one more mark: the newest of them says it.
+TEST(Flushing, MarksNeedNoMoreRoomThanThereIs) {
+  World world;
+  engine::QueueConfig config{.send_depth = 2, .receive_depth = 1};
+  config.drain_marks = true;
+  UbEngine& engine = world.engine(0);
+  const auto queue = *engine.create_queue(world.now(), config);
+  const auto peer = *engine.connect(world.now(), queue, *world.engine(1).export_queue(world.queue(1)));
+  // Nothing is polled until the end.
+  for (int i = 0; i < 3; ++i) {
+    auto request = world.request(Verb::kWrite, 0);
+    request.peer = peer;
+    ASSERT_EQ(engine.post(world.now(), queue, request, engine::Submission::kInHand), engine::PostStatus::kOk);
+    wire::Packet packet;
+    for (bool any = true; any;) {
+      any = false;
+      for (std::uint32_t host = 0; host < 2; ++host) {
+        while (world.engine(host).transmit(world.now(), 0, wire::kAllTrafficClasses, packet)) {
+          world.engine(1 - host).receive(world.now(), 0, packet);
+          any = true;
+        }
+      }
+    }
+  }
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(engine.suspend_queue(world.now(), queue).ok());
+    ASSERT_TRUE(engine.resume_queue(world.now(), queue).ok());
+  }
+  ASSERT_TRUE(engine.fail_queue(world.now(), queue).ok());
+  world.pair().drain(0);
+  const auto& told = world.pair().host(0).completions;
+  ASSERT_EQ(told.size(), 4u);
+  EXPECT_EQ(told.back().status, CompletionStatus::kSuspendDone);
+  EXPECT_EQ(told.back().drain, DrainMark::kFlushDone);
+}
+
+// A full completion queue fails the jetty that cannot report, also one that stands still.
+TEST(Flushing, ASuspendedQueueFailsWhenItsCompletionsAreLost) {
+  World world;
+  UbEngine& engine = world.engine(0);
+  engine::QueueConfig config;
+  config.send_completions = *engine.create_completion_queue(world.now(), {.depth = 2});
+  const auto queue = *engine.create_queue(world.now(), config);
+  const auto peer = *engine.connect(world.now(), queue, *world.engine(1).export_queue(world.queue(1)));
+  for (int i = 0; i < 3; ++i) {
+    auto request = world.request(Verb::kWrite, 64);
+    request.peer = peer;
+    ASSERT_EQ(engine.post(world.now(), queue, request, engine::Submission::kInHand), engine::PostStatus::kOk);
+  }
+  ASSERT_TRUE(engine.suspend_queue(world.now(), queue).ok());
+  // Its completions are written, and not read.
+  for (bool any = true; any;) {
+    any = false;
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      engine::Access access;
+      while (world.engine(host).next_access(access)) {
+        const auto result = world.pair().memory(host).perform(access, world.pair().pool());
+        world.engine(host).access_done(world.now(), access.id, result);
+        world.pair().pool().release(result.data.buffer);
+        any = true;
+      }
+      wire::Packet packet;
+      while (world.engine(host).transmit(world.now(), 0, wire::kAllTrafficClasses, packet)) {
+        world.engine(1 - host).receive(world.now(), 0, packet);
+        world.pair().pool().release(packet.payload.buffer);
+        any = true;
+      }
+    }
+  }
+  EXPECT_EQ(engine.counters().completions_dropped, 1u);
+  EXPECT_EQ(engine.queue_state(queue), QueueState::kError);
+}
+
 }  // namespace
 }  // namespace wharf::ub
