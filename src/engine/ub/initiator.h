@@ -293,6 +293,7 @@ class Initiator {
   /// The blocks that only some opcodes have, by their layout.
   void fill_extension(const PostedRequest& request, std::uint16_t layout,
                       wire::UbPacket::RequestExtension& extension) const;
+  void number_anew(Jetty& owner);
   /// The jetty with a request to `peer` that has not ended, or kNoSlot.
   std::uint32_t jetty_waiting_for(verbs::PeerId peer) const;
   void settle_listed(TimePs now);
@@ -356,6 +357,7 @@ class Initiator {
   SharedRoom segment_room_;            ///< Of transactions, by jetty.
   reliability::DeadlineHeap backoff_;  ///< By transaction.
   bool confirms_execution_ = false;
+  std::uint32_t numberings_ = 0;       ///< Given so far (Jetty::numbering).
   std::uint32_t answers_awaited_ = 0;  ///< Transactions with a `confirmed_at`.
   TimePs answer_deadline_ = kNever;    ///< Not after the earliest of their time-outs; kNever without any.
   Ring<std::uint32_t> completed_;      ///< Jetties with records to poll.

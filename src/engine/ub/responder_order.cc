@@ -28,8 +28,10 @@ verbs::OrderTag tag_of(const wire::Btah& request) {
 
 // --- Contexts
 
-Result<void> Responder::bind_sequence(wire::HostAddress host, std::uint32_t jetty) {
+Result<void> Responder::bind_sequence(wire::HostAddress host, std::uint32_t jetty, SequenceLife life) {
   std::uint32_t at = find_sequence(host, jetty);
+  // Another queue of this host connects to it, or the same one once more: its initiator counts on.
+  if (at != kNoSlot && sequences_[at]->life == life) return {};
   if (at == kNoSlot) {
     at = free_sequence_;
     sequence_of_host_.reserve(sequence_of_host_.size() + 1);
@@ -64,6 +66,8 @@ Result<void> Responder::bind_sequence(wire::HostAddress host, std::uint32_t jett
     if (messages_[index].in_use() && messages_[index].sequence == at) messages_[index].sequence = kNoSlot;
   }
   bound.order = OrderTracker{};
+  bound.broken = false;
+  bound.life = life;
   return {};
 }
 

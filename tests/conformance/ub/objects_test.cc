@@ -184,6 +184,38 @@ TEST(PublicJetties, AreReachedByNumberAndGivenOnce) {
   EXPECT_EQ(world.finish(request).status, CompletionStatus::kRemoteOperation);
 }
 
+// 8.2.5: its number is an address of messages to it; its own requests come from the jetty that it is.
+TEST(PublicJetties, MaySendInEveryMode) {
+  for (const auto service : {engine::ServiceMode::kOrderedByInitiator, engine::ServiceMode::kOrderedByTarget,
+                             engine::ServiceMode::kOrderedByTransport, engine::ServiceMode::kUnordered}) {
+    World world;
+    engine::QueueConfig config;
+    config.service = service;
+    engine::QueueId queue[2];
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      config.public_id = 7 + host;
+      queue[host] = *world.engine(host).create_queue(world.now(), config);
+    }
+    verbs::PeerId peer[2] = {};
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      const auto blob = *world.engine(1 - host).export_queue(queue[1 - host]);
+      EXPECT_EQ(decode_queue_blob(blob)->requester_id(), queue[1 - host]);
+      peer[host] = *world.engine(host).connect(world.now(), queue[host], blob);
+    }
+    world.pair().post_receive(1, queue[1], entry(1));
+    for (const Verb verb : {Verb::kWrite, Verb::kSend}) {
+      auto request = world.request(verb, 64);
+      request.peer = peer[0];
+      if (service != engine::ServiceMode::kUnordered) request.order = OrderTag::kStrong;
+      ASSERT_EQ(world.pair().post(0, queue[0], request), engine::PostStatus::kOk);
+      world.run();
+      EXPECT_TRUE(world.pair().host(0).completions.back().ok()) << engine::name(service);
+    }
+    ASSERT_EQ(world.pair().host(1).completions.size(), 1u) << engine::name(service);
+    EXPECT_EQ(world.pair().host(1).completions[0].remote_queue, queue[0]);
+  }
+}
+
 // --- Life
 
 /// A queue of host 0 with drain marks, connected to host 1's.
