@@ -47,6 +47,11 @@ class InstantMemory {
   engine::AccessResult perform(const engine::Access& access, wire::PayloadPool& pool,
                                bool copy_reads = true) {
     ++counts_[static_cast<std::size_t>(access.kind)];
+    std::uint32_t& faults = faults_[static_cast<std::size_t>(access.kind)];
+    if (faults > 0) {
+      --faults;
+      return fault();
+    }
     engine::AccessResult result;
     switch (access.kind) {
       case engine::AccessKind::kRead:
@@ -75,6 +80,11 @@ class InstantMemory {
         return result;
     }
     WHARF_UNREACHABLE();
+  }
+
+  /// The next `count` accesses of that kind meet a missing page.
+  void fail_next(engine::AccessKind kind, std::uint32_t count) {
+    faults_[static_cast<std::size_t>(kind)] = count;
   }
 
   const AccessCounts& counts() const { return counts_; }
@@ -179,6 +189,7 @@ class InstantMemory {
   std::vector<std::byte> bytes_;
   std::map<std::uint64_t, std::vector<std::byte>> contexts_;
   AccessCounts counts_{};
+  std::array<std::uint32_t, 8> faults_{};  ///< By kind: accesses that are still to fail.
 };
 
 }  // namespace wharf::test

@@ -11,7 +11,7 @@ namespace wharf::ub {
 namespace {
 
 // "UBJ" and the version of this layout.
-constexpr std::uint32_t kMagic = 0x55424a04;
+constexpr std::uint32_t kMagic = 0x55424a05;
 
 }  // namespace
 
@@ -32,6 +32,8 @@ engine::ExchangeBlob encode(const QueueBlob& blob) {
   store_be32(at + 32, blob.inbound_messages);
   store_be32(at + 36, blob.first_incarnation);
   store_be32(at + 40, blob.channels);
+  store_be32(at + 44, blob.requester);
+  store_be32(at + 48, blob.numbering);
   at += kQueueBlobBytes;
   for (const ChannelFailures& entry : blob.failures) {
     store_be32(at, std::uint32_t{entry.lane} << 24U | entry.host.number);
@@ -65,6 +67,8 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   blob.inbound_messages = load_be32(at + 32);
   blob.first_incarnation = load_be32(at + 36);
   blob.channels = load_be32(at + 40);
+  blob.requester = load_be32(at + 44);
+  blob.numbering = load_be32(at + 48);
   for (std::size_t entry = kQueueBlobBytes; entry < bytes.size(); entry += kFailureBytes) {
     const std::uint32_t channel = load_be32(at + entry);
     blob.failures.push_back(
@@ -74,8 +78,9 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
     return input_error(
         fmt::format("UB exchange blob: found host {}, expected below 2^24 - 1", blob.host.number));
   }
-  if (blob.jetty >= kJettyIds) {
-    return input_error(fmt::format("UB exchange blob: found jetty {}, expected 20 bits", blob.jetty));
+  for (const std::uint32_t id : {blob.jetty, blob.requester}) {
+    if (id >= kJettyIds)
+      return input_error(fmt::format("UB exchange blob: found jetty {}, expected 20 bits", id));
   }
   if (encapsulation > static_cast<std::uint8_t>(wire::UbEncapsulation::kRawEthernet)) {
     return input_error(

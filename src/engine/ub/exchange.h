@@ -27,7 +27,11 @@ struct ChannelFailures {
 /// how often it failed, and its numbers follow from that (channel_incarnation()).
 struct QueueBlob {
   wire::HostAddress host;
-  std::uint32_t jetty = 0;  ///< Or jetty group, by `target`.
+  std::uint32_t jetty = 0;  ///< Or jetty group, by `target`; the well-known number of a jetty that has one.
+  /// What its requests say that they come from: not its well-known number. 0: the same as `jetty`.
+  std::uint32_t requester = 0;
+  /// Tells apart what it numbers from 0 anew, where its target keeps order (Jetty::numbering).
+  std::uint32_t numbering = 0;
   wire::TargetContextType target = wire::TargetContextType::kJetty;
   std::uint32_t token = 0;
   wire::UbEncapsulation encapsulation = wire::UbEncapsulation::kUdp;
@@ -42,6 +46,7 @@ struct QueueBlob {
   std::uint32_t channels = 1;             ///< Reliable channels that the exporter wants to a host.
   std::vector<ChannelFailures> failures;  ///< Of the channels that have failed.
 
+  std::uint32_t requester_id() const { return requester != 0 ? requester : jetty; }
   /// How often that channel to `remote` has failed.
   std::uint32_t failures_toward(wire::HostAddress remote, Lane lane) const {
     for (const ChannelFailures& entry : failures) {
@@ -52,7 +57,7 @@ struct QueueBlob {
 };
 
 /// A blob has this many bytes, and kFailureBytes for each channel that has failed.
-inline constexpr std::size_t kQueueBlobBytes = 44;
+inline constexpr std::size_t kQueueBlobBytes = 52;
 inline constexpr std::size_t kFailureBytes = 8;
 
 /// The TPN of a host's channel toward `remote`, in its life `incarnation`. Choice: host number + 1 in the

@@ -250,5 +250,47 @@ TEST(UbForgedAnswers, AnEarlyAnswerConfirmsNothingUnsent) {
                                   wire::bytes_payload(world.pair.memory(1).at(kRemote, 1024))));
 }
 
+// [UB-Base 2.0.1 7.2] What carries no data is one packet: of two, one would be checked against its segment
+// and the other executed in its address space, and an atomic would be executed twice.
+TEST(UbForgedRequests, WhatCarriesNoDataIsOnePacket) {
+  for (const Verb verb : {Verb::kRead, Verb::kFetchAdd}) {
+    for (int change = 0; change < 3; ++change) {
+      Star world;
+      // A second segment, in another address space.
+      const auto other = *world.pair.engine(1).register_segment(
+          kTimeZero,
+          {.base = kBase, .length = 0x10000, .rights = verbs::kFullAccess, .token_value = 7, .space = 2});
+      std::vector<wire::Packet> requests;
+      world.lose = [&](const wire::Packet& packet) {
+        if (packet.source.number != 0 || packet.ub.transaction != wire::UbTransaction::kRequest) return false;
+        requests.push_back(packet);
+        return true;
+      };
+      world.post(verb, 1, 8);
+      world.pair.run_to(microseconds(1));
+      ASSERT_FALSE(requests.empty());
+      wire::Packet first = requests[0];
+      wire::Packet second = requests[0];
+      second.ub.rtph.psn = wire::psn_add(second.ub.rtph.psn, 1);
+      second.ub.extension.maetah.token_id = other.id;
+      second.ub.extension.maetah.address = kBase + 64;
+      // Not the last; the last ahead of it; both the last, the second one ahead.
+      if (change < 2) first.ub.rtph.last = false;
+      const engine::AccessKind kind =
+          verb == Verb::kRead ? engine::AccessKind::kRead : engine::AccessKind::kAtomic;
+      const std::uint64_t before = world.pair.memory(1).count(kind);
+      world.pair.inject(1, change == 0 ? first : second);
+      world.pair.inject(1, change == 0 ? second : first);
+      world.pair.run_to(microseconds(2));
+      const std::uint64_t accesses = world.pair.memory(1).count(kind) - before;
+      // Two that say that they are the last are executed once at most, and not answered well.
+      EXPECT_LE(accesses, change == 2 && verb == Verb::kFetchAdd ? 1u : 0u) << verbs::name(verb) << change;
+      ASSERT_FALSE(world.responses(1).empty()) << verbs::name(verb) << change;
+      for (const wire::Packet& answer : world.responses(1))
+        EXPECT_EQ(answer.ub.response.status, wire::UbResponseStatus::kError) << verbs::name(verb) << change;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wharf::ub

@@ -261,5 +261,64 @@ TEST(UbInboundRoom, ARefusedRequestGivesItsPlaceBack) {
   for (const auto& completion : world.pair().host(0).completions) EXPECT_TRUE(completion.ok());
 }
 
+// What waits at a target for its turn, perhaps for ever, has places of its own host: the requests of another
+// one find theirs.
+TEST(UbInboundRoom, AHostWhoseRequestsWaitForTheirTurnTakesNobodyElsesRoom) {
+  UbConfig config = tiny(64, 8);
+  config.service = engine::ServiceMode::kOrderedByTarget;
+  config.min_rnr_timer = 20;
+  test::EnginePairOptions options;
+  options.hosts = 3;
+  options.memory_base = 0x10000;
+  options.memory_bytes = 1U << 20U;
+  std::deque<Arena> arenas;
+  test::EnginePair<UbEngine> pair(options, [&](std::uint32_t host, wire::PayloadPool& pool) {
+    UbConfig own = config;
+    own.host = {host};
+    arenas.emplace_back();
+    return std::make_unique<UbEngine>(std::move(*UbEngine::create(own, pool, arenas.back())));
+  });
+  engine::QueueId queue[3];
+  for (std::uint32_t host = 0; host < 3; ++host)
+    queue[host] = *pair.engine(host).create_queue(pair.now(), {});
+  const auto token = *pair.engine(0).register_segment(
+      pair.now(), {.base = 0x10000, .length = 1U << 20U, .rights = verbs::kFullAccess});
+  const auto second = *pair.engine(0).create_queue(pair.now(), {});
+  const engine::QueueId target[3] = {0, queue[0], second};
+  verbs::PeerId peer[3] = {};
+  for (std::uint32_t host = 1; host < 3; ++host) {
+    const auto here = *pair.engine(0).export_queue(target[host]);
+    const auto there = *pair.engine(host).export_queue(queue[host]);
+    peer[host] = *pair.engine(host).connect(pair.now(), queue[host], here);
+    ASSERT_TRUE(pair.engine(0).connect(pair.now(), target[host], there).ok());
+  }
+  const auto post = [&](std::uint32_t host, Verb verb) {
+    verbs::WorkRequest request;
+    request.verb = verb;
+    request.order = verbs::OrderTag::kStrong;
+    request.peer = peer[host];
+    request.remote = {0x10000, token};
+    request.length = 64;
+    request.local_count = 1;
+    request.local[0] = {0x20000, 64};
+    ASSERT_EQ(pair.post(host, queue[host], request), engine::PostStatus::kOk);
+  };
+  // A Send for which there is no entry, and Writes that wait for it.
+  for (const std::uint32_t host : {1u, 2u}) {
+    post(host, Verb::kSend);
+    for (std::uint32_t i = 0; i < (host == 1 ? 16U : 3U); ++i) post(host, Verb::kWrite);
+    pair.run_to(pair.now() + microseconds(4));
+    if (host == 1) EXPECT_GT(pair.engine(0).counters().turns_waited, 3u);
+  }
+  EXPECT_EQ(pair.engine(2).counters().receiver_not_ready_retries, 1u) << "the Send alone";
+  verbs::ReceiveRequest receive;
+  receive.local_count = 1;
+  receive.local[0] = {0x30000, 64};
+  for (const std::uint32_t host : {1u, 2u}) pair.post_receive(0, target[host], receive);
+  ASSERT_EQ(pair.run_until_idle(seconds(1)), test::RunEnd::kDone) << pair.waiting_report();
+  EXPECT_EQ(pair.host(1).completions.size(), 17u);
+  EXPECT_EQ(pair.host(2).completions.size(), 4u);
+}
+
 }  // namespace
 }  // namespace wharf::ub

@@ -157,6 +157,12 @@ class Initiator {
     const std::uint32_t at = jetty - kFirstJettyId;
     return at < jetty_places_ && jetties_[at]->used ? jetties_[at].get() : nullptr;
   }
+  /// The same of one that may have been destroyed: what it has under way is answered all the same, so that it
+  /// ends, and the places that it takes at both ends with it.
+  Jetty* find_answered(std::uint32_t jetty) {
+    const std::uint32_t at = jetty - kFirstJettyId;
+    return at < jetty_places_ && (jetties_[at]->used || jetties_[at]->dying) ? jetties_[at].get() : nullptr;
+  }
   /// The jetty with that well-known number, or kNoSlot.
   std::uint32_t public_jetty(std::uint32_t number) const { return public_[number]; }
   const Jetty* find(std::uint32_t jetty) const { return const_cast<Initiator*>(this)->find(jetty); }
@@ -287,6 +293,7 @@ class Initiator {
   /// The blocks that only some opcodes have, by their layout.
   void fill_extension(const PostedRequest& request, std::uint16_t layout,
                       wire::UbPacket::RequestExtension& extension) const;
+  void number_anew(Jetty& owner);
   /// The jetty with a request to `peer` that has not ended, or kNoSlot.
   std::uint32_t jetty_waiting_for(verbs::PeerId peer) const;
   void settle_listed(TimePs now);
@@ -350,6 +357,7 @@ class Initiator {
   SharedRoom segment_room_;            ///< Of transactions, by jetty.
   reliability::DeadlineHeap backoff_;  ///< By transaction.
   bool confirms_execution_ = false;
+  std::uint32_t numberings_ = 0;       ///< Given so far (Jetty::numbering).
   std::uint32_t answers_awaited_ = 0;  ///< Transactions with a `confirmed_at`.
   TimePs answer_deadline_ = kNever;    ///< Not after the earliest of their time-outs; kNever without any.
   Ring<std::uint32_t> completed_;      ///< Jetties with records to poll.

@@ -10,13 +10,17 @@ namespace wharf::ub {
 using verbs::CompletionStatus;
 
 [[gnu::noinline]] void Initiator::try_finish(TimePs now, std::uint32_t index) {
-  const Transaction& transaction = transactions_[index];
+  Transaction& transaction = transactions_[index];
   if (!transaction.answered || transaction.packets_unconfirmed > 0 || transaction.writes_open > 0 ||
       transaction.steps_deferred > 0 || transaction.state != TransactionState::kAwaiting) {
     return;
   }
-  const bool again = transaction.status == CompletionStatus::kSuccess &&
-                     transaction.answer_status != wire::UbResponseStatus::kSuccess;
+  bool again = transaction.status == CompletionStatus::kSuccess &&
+               transaction.answer_status != wire::UbResponseStatus::kSuccess;
+  if (again && jetty(transaction.jetty).posted_request(transaction.request).muted) {
+    transaction.status = CompletionStatus::kFlushed;  // Nobody waits for it any more.
+    again = false;
+  }
   const bool given_up = !again && (transaction.answer_status == wire::UbResponseStatus::kReceiverNotReady ||
                                    transaction.answer_status == wire::UbResponseStatus::kPageFault);
   if (again) {

@@ -69,6 +69,7 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   reserve_shared(made, std::max<std::size_t>(jetties_.size(), at + 1));
   make_receive_ring(made);  // The last that allocates; until here nothing knows of the jetty.
   made.used = true;
+  number_anew(made);
   if (fresh != nullptr) {
     jetties_.push_back(std::move(fresh));
     jetty_places_ = at + 1;
@@ -97,8 +98,12 @@ Result<void> Initiator::may_import(const Jetty& owner, std::uint32_t jetty_id, w
 verbs::PeerId Initiator::import(const Peer& peer) {
   Jetty& owner = jetty(peer.queue);
   if (is_sequenced(owner.config.service)) {
-    // Both ends begin to count anew when they connect.
-    owner.tassn_next = owner.tassn_oldest = 0;
+    // Both ends begin to count anew when they connect for the first time in a life of their channels, and go
+    // on when they connect once more.
+    const std::uint32_t incarnation = parts_.tp.channel(peer.home).incarnation;
+    if (!owner.numbers_toward(peer.host, incarnation)) owner.tassn_next = owner.tassn_oldest = 0;
+    owner.numbered_host = peer.host;
+    owner.numbered_incarnation = incarnation;
     owner.hold_up();
     for (verbs::PeerId id = 0; id < peers_.size(); ++id) {
       if (!peers_[id].used || peers_[id].queue != peer.queue) continue;
@@ -138,12 +143,23 @@ Result<void> Initiator::forget(std::uint32_t jetty_id, verbs::PeerId id) {
         fmt::format("peer {}: jetty {} has requests outstanding to it, expected none", id, waiting));
   }
   peers_[id].used = false;
+  number_anew(jetty(jetty_id));
   for (const auto& each : jetties_) each->hold_up();
   return {};
 }
 
+/// Its next peer, or the same one, is told so when it connects: its numbering has another name.
+void Initiator::number_anew(Jetty& owner) {
+  owner.numbering = ++numberings_;
+  owner.numbered_host.reset();
+}
+
 void Initiator::forget_channel(std::uint32_t channel) {
-  for (Peer& peer : peers_) peer.used = peer.used && peer.channel != channel && peer.home != channel;
+  for (Peer& peer : peers_) {
+    if (!peer.used || (peer.channel != channel && peer.home != channel)) continue;
+    peer.used = false;
+    number_anew(jetty(peer.queue));
+  }
   for (const auto& each : jetties_) each->hold_up();
 }
 
@@ -269,10 +285,12 @@ void Initiator::work_request_done(const PendingAccess& owner, const engine::Acce
 void Initiator::lose(std::uint32_t jetty_id) {
   Jetty& owner = jetty(jetty_id);
   if (!owner.used) return;
-  if (owner.state != JettyState::kError) step(owner, jetty_id, JettyEvent::kFail);
+  const bool was_in_error = owner.state == JettyState::kError;
+  if (!was_in_error) step(owner, jetty_id, JettyEvent::kFail);
   describe(owner, jetty_id, JettyState::kError);
-  if (owner.failed) return;
+  if (was_in_error) return;
   owner.failed = true;
+  owner.draining = false;
   owner.hold_up();
   parts_.raise({engine::AsyncEventKind::kQueueError, jetty_id});
   flush_receives(jetty_id);

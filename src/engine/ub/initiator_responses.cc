@@ -34,7 +34,7 @@ CompletionStatus refused_status(std::uint8_t info) {
 
 bool Initiator::receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked) {
   const wire::Atah& response = packet.ub.response;
-  Jetty* owner = find(response.requester_id);
+  Jetty* owner = find_answered(response.requester_id);
   const std::uint32_t index =
       owner == nullptr ? kNoSlot : owner->transactions[response.tassn & (owner->transactions.size() - 1)];
   if (index == kNoSlot) {

@@ -16,6 +16,9 @@ namespace {
 using verbs::CompletionStatus;
 using verbs::Verb;
 
+/// Whether the target is told when the data is there.
+constexpr bool announces(Verb verb) { return verb == Verb::kWriteImm || verb == Verb::kWriteNotify; }
+
 /// An immediate or notify belongs to the last segment alone; the earlier ones are plain Writes.
 wire::TaOpcode segment_opcode(Verb verb, bool last) {
   return !last && verbs::is_write(verb) ? wire::TaOpcode::kWrite : Initiator::opcode_of(verb);
@@ -170,6 +173,12 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
     posted.failed = true;
     if (posted.segments_open == 0) finish_request(now, owner, jetty_id, number);
     return true;
+  }
+  // [URMA API] The immediate or the notify says that the data is there, all of it: the segment that carries
+  // it goes when the others have been answered well.
+  if (posted.segments_open > 0 && announces(posted.verb) &&
+      posted.length - posted.issued <= parts_.config.segment_bytes) {
+    return false;
   }
   const std::uint64_t space = owner.transactions.size();
   if (owner.tassn_next - owner.tassn_oldest >= space) return false;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/check.h"
@@ -21,6 +22,7 @@
 #include "engine/ub/numbered_ring.h"
 #include "verbs/completion.h"
 #include "verbs/work_request.h"
+#include "wire/host_address.h"
 
 namespace wharf::ub {
 
@@ -294,6 +296,15 @@ struct Jetty {
   std::uint32_t generation = 0;
   engine::QueueConfig config;  ///< Its service mode is never kDefault.
   bool holds_strong_back() const { return config.service == engine::ServiceMode::kOrderedByInitiator; }
+
+  // Where its target keeps order: which numbering of its requests this is, of all of this engine, and toward
+  // which host, in which life of the channels to it, it counts.
+  std::uint32_t numbering = 0;
+  std::uint32_t numbered_incarnation = 0;
+  std::optional<wire::HostAddress> numbered_host;
+  bool numbers_toward(wire::HostAddress host, std::uint32_t incarnation) const {
+    return numbered_host == host && numbered_incarnation == incarnation;
+  }
 
   // Send side: posting numbers requests.first() <= cursor <= requests.end().
   NumberedRing<PostedRequest> requests;

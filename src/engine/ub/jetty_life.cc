@@ -104,6 +104,11 @@ void Initiator::mark_drained(Jetty& owner, std::uint32_t jetty_id, PendingComple
   owner.draining = false;
   if (!owner.config.drain_marks) return;
   const bool suspended = owner.suspended();
+  if (last == nullptr && !owner.shares(false) &&
+      owner.completions_reserved > owner.config.send_depth + owner.config.receive_depth) {
+    // The record for it has not been read since it was used last: the newest one says it instead.
+    last = &owner.completions.back();
+  }
   if (last == nullptr) {
     // Beside the records that requests and entries have reserved: one who drains has room for one more.
     ++owner.completions_reserved;

@@ -183,9 +183,14 @@ void Responder::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
   InboundMessage& message = messages_[index];
   if (!claimed) ++message.pending;
   if (last) {
-    message.last_delivered = true;
-    unlist(index);
-    fuse(index, number);
+    if (message.last_delivered) [[unlikely]] {  // It had ended: two packets say that they are the last.
+      ++parts_.counters.dropped_malformed;
+      refuse(index, wire::UbResponseInfo::kLength);
+    } else {
+      message.last_delivered = true;
+      unlist(index);
+      fuse(index, number);
+    }
   }
   const std::uint32_t offset = message.received;
   message.received += packet.payload.length;
@@ -197,6 +202,7 @@ std::uint32_t Responder::receive_ahead(TimePs now, std::uint32_t channel, const 
   // Once for the step, once until its turn comes: the message outlives whatever the reorder window says of
   // it.
   messages_[index].pending += 2;
+  messages_[index].received += packet.payload.length;
   step(now, index, packet, 0, kNoSlot);
   return index;
 }
@@ -240,6 +246,11 @@ void Responder::step(TimePs now, std::uint32_t index, const wire::Packet& packet
     } else if (!executable(header.opcode)) {
       ++parts_.counters.refused_opcode;
       refuse(index, wire::UbResponseInfo::kUnsupportedOpcode);
+    } else if (!packet.ub.rtph.last && (wire::ta_layout(header.opcode) & wire::kTaPayload) == 0) {
+      // What carries no data is one packet: another could be checked against one segment and executed in the
+      // address space of the other, or be executed twice.
+      ++parts_.counters.refused_length;
+      refuse(index, wire::UbResponseInfo::kLength);
     } else if (is_two_sided(header.opcode)) {
       result = step_two_sided(now, index, packet, offset, parked);
     } else {

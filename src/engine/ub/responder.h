@@ -145,8 +145,17 @@ inline bool InboundMessage::is_plain() const {
                    {static_cast<std::uint8_t>(InboundState::kResponding), 0, 0, 1, 0, 0, 0, 1});
 }
 
+/// What begins to number its requests from 0 anew: another life of the channels to its host, or another
+/// numbering of the jetty (QueueBlob::numbering).
+struct SequenceLife {
+  std::uint32_t incarnation = 0;
+  std::uint32_t numbering = 0;
+  bool operator==(const SequenceLife&) const = default;
+};
+
 /// An initiator context whose order this target keeps (service modes ROT and ROL), from connect() on.
 struct SequenceContext {
+  SequenceLife life;
   std::uint32_t requester = 0;
   std::uint32_t next = kNoSlot;  ///< Of the same host; of those that are free.
   bool listed = false;           ///< A turn may have come.
@@ -198,8 +207,9 @@ class Responder {
   void resume_tail(TimePs now, std::uint32_t message, std::uint32_t generation);
 
   // Order kept here (responder_order.cc).
-  /// Requests of that jetty, whose service mode is ROT or ROL, are put in order here, beginning with TASSN 0.
-  Result<void> bind_sequence(wire::HostAddress host, std::uint32_t jetty);
+  /// Requests of that jetty, whose service mode is ROT or ROL, are put in order here, beginning with TASSN 0;
+  /// or go on as they were, if it is bound in that life already.
+  Result<void> bind_sequence(wire::HostAddress host, std::uint32_t jetty, SequenceLife life);
   void forget_sequences(wire::HostAddress host);
   /// Whether such a request may have to wait for earlier ones here.
   static bool waits_for_turn(const TpChannel& channel, const wire::Btah& request);

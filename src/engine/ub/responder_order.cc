@@ -28,8 +28,10 @@ verbs::OrderTag tag_of(const wire::Btah& request) {
 
 // --- Contexts
 
-Result<void> Responder::bind_sequence(wire::HostAddress host, std::uint32_t jetty) {
+Result<void> Responder::bind_sequence(wire::HostAddress host, std::uint32_t jetty, SequenceLife life) {
   std::uint32_t at = find_sequence(host, jetty);
+  // Another queue of this host connects to it, or the same one once more: its initiator counts on.
+  if (at != kNoSlot && sequences_[at]->life == life) return {};
   if (at == kNoSlot) {
     at = free_sequence_;
     sequence_of_host_.reserve(sequence_of_host_.size() + 1);
@@ -64,6 +66,8 @@ Result<void> Responder::bind_sequence(wire::HostAddress host, std::uint32_t jett
     if (messages_[index].in_use() && messages_[index].sequence == at) messages_[index].sequence = kNoSlot;
   }
   bound.order = OrderTracker{};
+  bound.broken = false;
+  bound.life = life;
   return {};
 }
 
@@ -148,15 +152,15 @@ void Responder::enter_sequence(std::uint32_t index, const TpChannel& channel, co
   }
 }
 
-/// A packet of a message whose turn has not come. What waits takes at most half of the places that all
-/// packets share, so that what it waits for finds one; beyond that the initiator is told to come again.
+/// A packet of a message whose turn has not come. It waits for others of its host, who may never send them:
+/// so it takes one of the places of that host, and beyond those the initiator is told to come again.
 void Responder::wait_for_turn(TimePs now, std::uint32_t index, const wire::Packet& packet,
                               std::uint32_t offset, std::uint32_t parked) {
   InboundMessage& message = messages_[index];
   // Now that its own turn on the channel has come, everything before it has been there.
   const bool hopeless = parts_.tp.channel(message.channel).kind == ChannelKind::kFused &&
                         !sequences_[message.sequence]->order.arrived_before(message.request.tassn);
-  if (!hopeless && parked == kNoSlot && parked_common_ < parked_packets_ / 2) parked = park(now, packet);
+  if (!hopeless && parked == kNoSlot) parked = park_ahead(now, message.channel, packet);
   if (hopeless || parked == kNoSlot) {
     ++parts_.counters.receiver_not_ready_sent;
     refuse(index, wire::UbResponseStatus::kReceiverNotReady, parts_.config.min_rnr_timer);
@@ -194,7 +198,9 @@ void Responder::leave_sequence(std::uint32_t index, bool executed) {
     return;
   }
   sequences_[at]->order.retracted(message.request.tassn);
-  if (parts_.tp.channel(message.channel).kind != ChannelKind::kFused) return;
+  // Those that wait for it come again with it; one that arrives later finds out for itself.
+  if (parts_.tp.channel(message.channel).kind != ChannelKind::kFused || sequences_[at]->waiting.empty())
+    return;
   sequences_[at]->broken = true;
   want_turn(at);
 }

@@ -70,7 +70,7 @@ bool Responder::tail_notify(std::uint32_t index) {
   const wire::BufferId buffer = parts_.payloads.acquire(kNotifyDataBytes);
   store_le64(parts_.payloads.data(buffer), notify.data);
   write(index, notify.address, wire::bytes_payload(parts_.payloads.data(buffer), kNotifyDataBytes, buffer),
-        SegmentTable::write_order(parts_.segments.record(number)),
+        verbs::AccessOrder::kRelease,  // After the data that it announces, whatever its segment asks for.
         parts_.segments.space_of(parts_.segments.record(number)));
   parts_.payloads.release(buffer);
   return true;
@@ -210,8 +210,18 @@ void Responder::respond(TimePs now, std::uint32_t index) {
   access.operation = message.operation;
 }
 
+// [UB-Base 2.0.1 7.4] Where the target keeps order, a Read whose data is not there has not been executed: it
+// comes again, and what is strong behind it waits until then. Choice: when memory fails under a packet that
+// is sent again, the initiator may have the whole answer already and never come again; then the Read has had
+// its turn, and is refused for good.
 void Responder::fetch_failed(TxPacket& packet, engine::AccessStatus status) {
-  refuse_access(packet.object, status);
+  const std::uint32_t index = packet.object;
+  const bool first = messages_[index].status == wire::UbResponseStatus::kSuccess;
+  if (!first || messages_[index].sequence == kNoSlot) return refuse_access(index, status);
+  if (packet.logical < parts_.tp.channel(packet.channel).send_cursor)
+    return refuse(index, wire::UbResponseInfo::kNone);
+  refuse_access(index, status);
+  if (messages_[index].status == wire::UbResponseStatus::kPageFault) leave_sequence(index, false);
 }
 
 [[gnu::noinline]] void Responder::fill_packet(const TxPacket& packet, wire::Packet& out) const {

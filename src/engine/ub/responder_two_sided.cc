@@ -95,7 +95,9 @@ bool Responder::take_entry(std::uint32_t index, Jetty& jetty, std::uint32_t jett
   ReceiveEntry taken;
   if (!parts_.initiator.take_receive(jetty, taken)) {
     // [UB-Base 2.0.1 7.3] RNR. Choice: RSPINFO carries the code of the minimum RNR timer.
-    ++parts_.counters.receiver_not_ready_sent;
+    // A datagram is lost, and nobody is told.
+    if (parts_.tp.channel(message.channel).kind != ChannelKind::kUnreliable)
+      ++parts_.counters.receiver_not_ready_sent;
     refuse(index, wire::UbResponseStatus::kReceiverNotReady, jetty.patience.min_rnr_timer);
     return false;
   }

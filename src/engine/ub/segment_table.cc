@@ -17,9 +17,10 @@ constexpr std::uint32_t token_after(std::uint32_t token_id) { return token_id % 
 
 Result<std::uint32_t> SegmentTable::add(const verbs::SegmentConfig& config) {
   if (config.base == 0) return input_error("segment base: found 0, expected a non-zero address");
-  if (config.length > ~config.base) {
+  const std::uint64_t most = ~config.base + 1;  // The last byte may have the address 2^64 - 1.
+  if (config.length > most) {
     return input_error(fmt::format("segment length: found {}, expected at most {} above base {:#x}",
-                                   config.length, ~config.base, config.base));
+                                   config.length, most, config.base));
   }
   const verbs::AccessRights& rights = config.rights;
   if ((rights.remote_write && !rights.remote_read) ||

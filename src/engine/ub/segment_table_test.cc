@@ -31,5 +31,23 @@ TEST(SegmentTable, ATokenIdReturnsAfterAllTheOthers) {
   EXPECT_EQ(table.record(table.add(some_segment()).value()).token_id, second);
 }
 
+TEST(SegmentTable, ASegmentMayEndWithTheLastAddress) {
+  SegmentTable table;
+  verbs::SegmentConfig config = some_segment();
+  config.base = ~std::uint64_t{0} - 63;
+  config.rights = verbs::kFullAccess;
+  const auto number = table.add(config);
+  ASSERT_TRUE(number.ok()) << number.error().message;
+  const MrRecord& record = table.record(*number);
+  const auto granted = [&](std::uint64_t address, std::uint64_t length) {
+    return SegmentTable::check(record, record.token_id, 0, Right::kRead, address, length) == Grant::kGranted;
+  };
+  EXPECT_TRUE(granted(~std::uint64_t{0}, 1));
+  EXPECT_FALSE(granted(~std::uint64_t{0}, 2));
+  EXPECT_FALSE(granted(0, 1));
+  config.length = 65;
+  EXPECT_FALSE(table.add(config).ok());
+}
+
 }  // namespace
 }  // namespace wharf::ub

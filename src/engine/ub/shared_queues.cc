@@ -117,7 +117,7 @@ void Initiator::move_shared_of(TimePs now, std::uint32_t jetty_id) {
     const QueueId queue = record.at_target ? owner.config.receive_completions : owner.config.send_completions;
     if (parts_.completion_queues.is_full(queue)) {
       ++parts_.counters.completions_dropped;
-      if (owner.failed) continue;
+      if (owner.state != JettyState::kReady && !owner.suspended()) continue;
       parts_.raise({engine::AsyncEventKind::kCompletionQueueFull, queue});
       flush(now, jetty_id);
       continue;
@@ -296,6 +296,7 @@ void Initiator::flush(TimePs now, std::uint32_t jetty_id) {
   const std::size_t shared = owner.shared == nullptr ? 0 : owner.shared->size();
   const std::size_t own = owner.completions.size();
   flush_requests(now, jetty_id);
+  parts_.responder.flush_entries(jetty_id);
   flush_receives(jetty_id);
   if (owner.config.drain_marks) {
     const bool shows_shared = owner.shared != nullptr && owner.shared->size() > shared;
@@ -312,7 +313,7 @@ void Responder::flush_entries(std::uint32_t jetty_id) {
   const Jetty& owner = parts_.initiator.jetty(jetty_id);
   for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
     if (!messages_[index].in_use()) continue;
-    const InboundMessage& message = messages_[index];
+    InboundMessage& message = messages_[index];
     if (!message.has_entry || message.state == InboundState::kResponding || message.entry_jetty != jetty_id ||
         message.entry_generation != owner.generation) {
       continue;
@@ -322,7 +323,10 @@ void Responder::flush_entries(std::uint32_t jetty_id) {
     completion.kind = verbs::CompletionKind::kReceive;
     completion.verb = verbs::Verb::kSend;
     completion.status = CompletionStatus::kFlushed;
-    parts_.initiator.complete(jetty_id, completion, jetty_id);
+    refuse(index, wire::UbResponseInfo::kJettyState);
+    message.has_entry = false;
+    // Behind what is being placed there.
+    parts_.initiator.complete(jetty_id, completion, stream_of(message));
   }
 }
 

@@ -357,11 +357,15 @@ void TpLayer::ask_acknowledgement(TimePs now, std::uint32_t index, AckKind kind,
                                   bool at_once) {
   TpChannel& channel = *channels_[index];
   const std::uint64_t next = confirmable(channel);
-  // Nothing is in order yet, so there is nothing that a TPACK could name.
-  if (kind == AckKind::kAck && next == channel.receive_first) return;
-  const bool nak_stands = channel.ack == AckKind::kNak && channel.naked == next;
+  // Nothing is in order yet, so there is nothing that a TPACK could name. On a fused channel it may be in
+  // order and not have been executed: who asks again hears that this host is there, and has to be patient.
+  if (kind == AckKind::kAck && next == channel.receive_first && (channel.fused == nullptr || !at_once))
+    return;
+  // [UB-Base 2.0.1 6.4.2] A TPNAK names what is missing, whether or not all before it has been executed.
+  const std::uint64_t missing = channel.receive.next();
+  const bool nak_stands = channel.ack == AckKind::kNak && channel.naked == missing;
   if (!nak_stands) channel.ack = kind;
-  channel.ack_number = next;
+  channel.ack_number = channel.ack == AckKind::kNak ? missing : next;
   channel.ack_tpmsn = tpmsn;
   if (kind == AckKind::kSack) {
     channel.ack_max = channel.receive.end();
@@ -400,7 +404,7 @@ void TpLayer::receive_datagram(TimePs now, const wire::Packet& packet) {
     ++parts_.counters.dropped_unknown_channel;
     return;
   }
-  const bool answered = packet.ub.transaction != wire::UbTransaction::kRequest || !packet.ub.rtph.last ||
+  const bool answered = packet.ub.transaction != wire::UbTransaction::kRequest ||
                         response_of(packet.ub.request.opcode) != wire::TaOpcode::kTaack;
   if (answered) {
     ++parts_.counters.dropped_malformed;
@@ -411,7 +415,11 @@ void TpLayer::receive_datagram(TimePs now, const wire::Packet& packet) {
     return;
   }
   ++parts_.counters.datagrams_received;
-  parts_.responder.receive(now, index, packet, kNoSlot, 0);
+  if (packet.ub.rtph.last) return parts_.responder.receive(now, index, packet, kNoSlot, 0);
+  // A message is one packet here. As published, the first byte of UTPH is 0, and says nothing of that.
+  wire::Packet whole = packet;
+  whole.ub.rtph.last = true;
+  parts_.responder.receive(now, index, whole, kNoSlot, 0);
 }
 
 void TpLayer::encode(std::uint32_t channel, TpChannelRecord& record) const {
@@ -436,7 +444,11 @@ void TpLayer::encode(std::uint32_t channel, TpChannelRecord& record) const {
 void TpLayer::decode(std::uint32_t channel, const TpChannelRecord& record) {
   TpChannel& to = *channels_[channel];
   const std::uint64_t next = (std::uint64_t{record.transmit_epoch} << 32U) | record.psn_next;
-  to.send.restore({next - static_cast<std::uint32_t>(record.psn_next - record.last_acked), next});
+  std::uint64_t una = next - static_cast<std::uint32_t>(record.psn_next - record.last_acked);
+  // What has left on the unreliable lane is gone from it, wherever the record was then.
+  if (to.kind == ChannelKind::kUnreliable)
+    una = to.send.head() == kNoSlot ? next : packets_[to.send.head()].logical;
+  to.send.restore({una, next});
   to.tpmsn_next = record.tpmsn_next;
   const std::uint64_t expected = (std::uint64_t{record.receive_epoch} << 32U) | record.expected_psn;
   to.receive.restore(

@@ -446,9 +446,12 @@ inline void TpLayer::spray(wire::Packet& out) {
     departed(now, index, channel, *packet);
     if (channel.kind == ChannelKind::kUnreliable) [[unlikely]] {
       make_datagram(out);
+      // Its record may be in memory meanwhile; what is outstanding says where the counters stand.
+      restore_counters(channel);
       parts_.initiator.confirms_execution(true);  // That it has left is all that will ever be known of it.
       acknowledge_before(now, index, channel.send_cursor);
       parts_.initiator.confirms_execution(false);
+      settle_congestion(now, index, false);  // Nor does it stay in a controller's window.
     }
     relist(now, index);
     return true;

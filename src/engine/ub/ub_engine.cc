@@ -71,6 +71,8 @@ Result<engine::ExchangeBlob> UbEngine::export_queue(engine::QueueId queue) const
     const Jetty* jetty = parts_->initiator.find(queue);
     if (jetty == nullptr) return input_error(fmt::format("jetty {}: no such queue", queue));
     blob.jetty = jetty->config.public_id != 0 ? jetty->config.public_id : queue;
+    blob.requester = queue;
+    blob.numbering = jetty->numbering;
     blob.token = jetty->config.token;
     blob.service = jetty->config.service;
   }
@@ -120,13 +122,16 @@ Result<engine::PeerId> UbEngine::connect(TimePs now, engine::QueueId queue, std:
     if (!opened) return opened.error();
     if (lane == lane_of(service)) channel = opened;
   }
-  if (is_sequenced(service) && owner->tassn_oldest != owner->tassn_next) {
+  const std::uint32_t incarnation = parts_->tp.channel(*home).incarnation;
+  if (is_sequenced(service) && owner->tassn_oldest != owner->tassn_next &&
+      !owner->numbers_toward(decoded->host, incarnation)) {
     return input_error(
         fmt::format("jetty {}: it has requests outstanding, expected none with service mode {}", queue,
                     engine::name(service)));
   }
   if (is_sequenced(decoded->service)) {
-    WHARF_TRY(parts_->responder.bind_sequence(decoded->host, decoded->jetty));
+    const SequenceLife life{incarnation, decoded->numbering};
+    WHARF_TRY(parts_->responder.bind_sequence(decoded->host, decoded->requester_id(), life));
   }
   Peer peer;
   peer.used = true;

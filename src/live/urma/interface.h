@@ -185,7 +185,7 @@ class Interface {
   SendQueue::Import* import(SendQueue& queue, const Remote& remote, bool& refused);
   Result<engine::PeerId> connect(engine::QueueId queue, const Peer& peer, std::uint32_t jetty,
                                  wire::TargetContextType type, std::uint32_t token,
-                                 engine::ServiceMode service);
+                                 engine::ServiceMode service, std::uint32_t numbering = 0);
   void ask_binding(SendQueue& queue, SendQueue::Import& import);
   void unpark(SendQueue& queue);
   void unpark_all();
@@ -217,7 +217,6 @@ class Interface {
   std::vector<Peer*> asking_;
   std::vector<Peer*> lost_;  ///< The engine gave them up.
   std::uint32_t next_number_ = 1;
-  std::uint32_t next_nonce_ = 1;
   std::vector<Peer*> imported_;  ///< By engine::PeerId.
   InterfaceCounters counters_;
 

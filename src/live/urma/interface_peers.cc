@@ -210,7 +210,7 @@ void Interface::take_hello(const UdpEndpoint& from, const PeerMessage& message) 
 
 Result<engine::PeerId> Interface::connect(engine::QueueId queue, const Peer& peer, std::uint32_t jetty,
                                           wire::TargetContextType type, std::uint32_t token,
-                                          engine::ServiceMode service) {
+                                          engine::ServiceMode service, std::uint32_t numbering) {
   const ub::UbConfig& config = engine_->config();
   ub::QueueBlob blob;
   blob.host = wire::HostAddress{peer.number};
@@ -220,6 +220,7 @@ Result<engine::PeerId> Interface::connect(engine::QueueId queue, const Peer& pee
   blob.encapsulation = config.encapsulation;
   blob.recovery = config.recovery;
   blob.service = service;
+  blob.numbering = numbering;
   blob.mtu = peer.mtu;
   // Both ends run this library: what is not said here is the same at both.
   blob.receive_window = config.receive_window;
@@ -291,7 +292,7 @@ void Interface::take_bind(Peer& peer, const PeerMessage& message) {
   if (fresh || known->second != message.nonce) {
     // The control queue says what the peer's jetty is; nothing is sent through the import.
     const auto made = connect(control_, peer, message.jetty, wire::TargetContextType::kJetty, 0,
-                              static_cast<engine::ServiceMode>(message.service));
+                              static_cast<engine::ServiceMode>(message.service), message.nonce);
     if (!made) return;
     (void)engine_->disconnect(now_, control_, *made);
     peer.bound[message.jetty] = message.nonce;
@@ -318,7 +319,13 @@ SendQueue::Import* Interface::import(SendQueue& queue, const Remote& remote, boo
     make_room_for_one(queue.imports);
     at = queue.imports.end();
   }
-  const auto made = connect(queue.queue, peer, remote.id, remote.type, remote.token, queue.service);
+  // It changes whenever the engine begins to number the queue's requests from 0 anew, as the peer has to
+  // then.
+  const std::uint32_t nonce =
+      ub::decode_queue_blob(engine_->export_queue(queue.queue).value()).value().numbering;
+  // The peer's jetty is said to keep no order here: that is for take_bind() to know, which may have bound it.
+  const auto made = connect(queue.queue, peer, remote.id, remote.type, remote.token,
+                            engine::ServiceMode::kOrderedByInitiator);
   if (!made) {
     refused = true;
     return nullptr;
@@ -335,7 +342,7 @@ SendQueue::Import* Interface::import(SendQueue& queue, const Remote& remote, boo
   at->bound = !needs_binding(queue.service);
   imported_[*made] = &peer;
   if (!at->bound) {
-    at->nonce = next_nonce_++;
+    at->nonce = nonce;
     at->ask_gap = kFirstGap;
     at->give_up_at = now_ + kPatience;
     ask_binding(queue, *at);

@@ -184,6 +184,38 @@ TEST(PublicJetties, AreReachedByNumberAndGivenOnce) {
   EXPECT_EQ(world.finish(request).status, CompletionStatus::kRemoteOperation);
 }
 
+// 8.2.5: its number is an address of messages to it; its own requests come from the jetty that it is.
+TEST(PublicJetties, MaySendInEveryMode) {
+  for (const auto service : {engine::ServiceMode::kOrderedByInitiator, engine::ServiceMode::kOrderedByTarget,
+                             engine::ServiceMode::kOrderedByTransport, engine::ServiceMode::kUnordered}) {
+    World world;
+    engine::QueueConfig config;
+    config.service = service;
+    engine::QueueId queue[2];
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      config.public_id = 7 + host;
+      queue[host] = *world.engine(host).create_queue(world.now(), config);
+    }
+    verbs::PeerId peer[2] = {};
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      const auto blob = *world.engine(1 - host).export_queue(queue[1 - host]);
+      EXPECT_EQ(decode_queue_blob(blob)->requester_id(), queue[1 - host]);
+      peer[host] = *world.engine(host).connect(world.now(), queue[host], blob);
+    }
+    world.pair().post_receive(1, queue[1], entry(1));
+    for (const Verb verb : {Verb::kWrite, Verb::kSend}) {
+      auto request = world.request(verb, 64);
+      request.peer = peer[0];
+      if (service != engine::ServiceMode::kUnordered) request.order = OrderTag::kStrong;
+      ASSERT_EQ(world.pair().post(0, queue[0], request), engine::PostStatus::kOk);
+      world.run();
+      EXPECT_TRUE(world.pair().host(0).completions.back().ok()) << engine::name(service);
+    }
+    ASSERT_EQ(world.pair().host(1).completions.size(), 1u) << engine::name(service);
+    EXPECT_EQ(world.pair().host(1).completions[0].remote_queue, queue[0]);
+  }
+}
+
 // --- Life
 
 /// A queue of host 0 with drain marks, connected to host 1's.
@@ -414,6 +446,113 @@ TEST(SolicitedEvents, WakeWhoAskedForThemAlone) {
   request.solicited = true;
   EXPECT_TRUE(world.finish(request).ok());
   EXPECT_EQ(events_of(world, 1, queue), (std::vector{AsyncEventKind::kCompletionReady}));
+}
+
+// A receive entry that a message has taken is flushed with the others, before the mark, and its message
+// refused.
+TEST(Flushing, AnEntryThatIsBeingFilledIsFlushedBeforeTheMark) {
+  UbConfig config;
+  config.mtu = 256;
+  World world(config);
+  engine::QueueConfig queue;
+  queue.drain_marks = true;
+  const auto target = *world.engine(1).create_queue(world.now(), queue);
+  world.pair().post_receive(1, target, entry(1));
+  auto send = world.request(Verb::kSend, 512);
+  send.peer = *world.engine(0).connect(world.now(), world.queue(0), *world.engine(1).export_queue(target));
+  int requests = 0;
+  bool lost = true;  // Its second packet, for a while.
+  world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    return packet.ub.transaction == wire::UbTransaction::kRequest && requests++ > 0 && lost;
+  };
+  ASSERT_EQ(world.post(send), engine::PostStatus::kOk);
+  world.pair().run_to(world.now() + microseconds(3));
+  ASSERT_TRUE(world.pair().host(1).completions.empty());
+  ASSERT_TRUE(world.engine(1).fail_queue(world.now(), target).ok());
+  world.pair().drain(1);
+  lost = false;
+  world.run();
+  const auto& told = world.pair().host(1).completions;
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].id, 1u);
+  EXPECT_EQ(told[0].status, CompletionStatus::kFlushed);
+  EXPECT_EQ(told[0].drain, DrainMark::kFlushDone);
+  ASSERT_EQ(world.pair().host(0).completions.size(), 1u);
+  EXPECT_EQ(world.pair().host(0).completions[0].status, CompletionStatus::kRemoteOperation);
+  EXPECT_EQ(world.pair().pool().in_use(), 0u);
+}
+
+// Completions that nobody reads leave no room for one more mark: the newest of them says it.
+TEST(Flushing, MarksNeedNoMoreRoomThanThereIs) {
+  World world;
+  engine::QueueConfig config{.send_depth = 2, .receive_depth = 1};
+  config.drain_marks = true;
+  UbEngine& engine = world.engine(0);
+  const auto queue = *engine.create_queue(world.now(), config);
+  const auto peer = *engine.connect(world.now(), queue, *world.engine(1).export_queue(world.queue(1)));
+  // Nothing is polled until the end.
+  for (int i = 0; i < 3; ++i) {
+    auto request = world.request(Verb::kWrite, 0);
+    request.peer = peer;
+    ASSERT_EQ(engine.post(world.now(), queue, request, engine::Submission::kInHand), engine::PostStatus::kOk);
+    wire::Packet packet;
+    for (bool any = true; any;) {
+      any = false;
+      for (std::uint32_t host = 0; host < 2; ++host) {
+        while (world.engine(host).transmit(world.now(), 0, wire::kAllTrafficClasses, packet)) {
+          world.engine(1 - host).receive(world.now(), 0, packet);
+          any = true;
+        }
+      }
+    }
+  }
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(engine.suspend_queue(world.now(), queue).ok());
+    ASSERT_TRUE(engine.resume_queue(world.now(), queue).ok());
+  }
+  ASSERT_TRUE(engine.fail_queue(world.now(), queue).ok());
+  world.pair().drain(0);
+  const auto& told = world.pair().host(0).completions;
+  ASSERT_EQ(told.size(), 4u);
+  EXPECT_EQ(told.back().status, CompletionStatus::kSuspendDone);
+  EXPECT_EQ(told.back().drain, DrainMark::kFlushDone);
+}
+
+// A full completion queue fails the jetty that cannot report, also one that stands still.
+TEST(Flushing, ASuspendedQueueFailsWhenItsCompletionsAreLost) {
+  World world;
+  UbEngine& engine = world.engine(0);
+  engine::QueueConfig config;
+  config.send_completions = *engine.create_completion_queue(world.now(), {.depth = 2});
+  const auto queue = *engine.create_queue(world.now(), config);
+  const auto peer = *engine.connect(world.now(), queue, *world.engine(1).export_queue(world.queue(1)));
+  for (int i = 0; i < 3; ++i) {
+    auto request = world.request(Verb::kWrite, 64);
+    request.peer = peer;
+    ASSERT_EQ(engine.post(world.now(), queue, request, engine::Submission::kInHand), engine::PostStatus::kOk);
+  }
+  ASSERT_TRUE(engine.suspend_queue(world.now(), queue).ok());
+  // Its completions are written, and not read.
+  for (bool any = true; any;) {
+    any = false;
+    for (std::uint32_t host = 0; host < 2; ++host) {
+      engine::Access access;
+      while (world.engine(host).next_access(access)) {
+        const auto result = world.pair().memory(host).perform(access, world.pair().pool());
+        world.engine(host).access_done(world.now(), access.id, result);
+        world.pair().pool().release(result.data.buffer);
+        any = true;
+      }
+      wire::Packet packet;
+      while (world.engine(host).transmit(world.now(), 0, wire::kAllTrafficClasses, packet)) {
+        world.engine(1 - host).receive(world.now(), 0, packet);
+        world.pair().pool().release(packet.payload.buffer);
+        any = true;
+      }
+    }
+  }
+  EXPECT_EQ(engine.counters().completions_dropped, 1u);
+  EXPECT_EQ(engine.queue_state(queue), QueueState::kError);
 }
 
 }  // namespace
