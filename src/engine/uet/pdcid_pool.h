@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Local PDC identifiers: a range that is handed out oldest-freed first and indexes its PDCs directly.
+// Local PDC identifiers: a range that is handed out oldest-freed first and indexes its PDCs directly. Those
+// of PDCs that failed come last.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,22 @@ class PdcidPool {
       free_.pop_front();
       return id;
     }
-    if (slots_.size() >= limit_) return std::nullopt;
-    slots_.emplace_back();
-    free_.reserve(slots_.size());
-    return static_cast<std::uint16_t>(first_ + slots_.size() - 1);
+    if (slots_.size() < limit_) {
+      slots_.emplace_back();
+      free_.reserve(slots_.size());
+      failed_.reserve(slots_.size());
+      return static_cast<std::uint16_t>(first_ + slots_.size() - 1);
+    }
+    if (failed_.empty()) return std::nullopt;
+    const std::uint16_t id = failed_.front();
+    failed_.pop_front();
+    return id;
   }
-  void release(std::uint16_t id) {
+  /// `failed`: the peer may still have a PDC of that name, which would refuse the next opening.
+  /// [UE 1.0 3.5.8]
+  void release(std::uint16_t id, bool failed) {
     slots_[id - first_].pdc = kNoSlot;
-    free_.push_back(id);
+    (failed ? failed_ : free_).push_back(id);
   }
   bool covers(std::uint16_t id) const {
     return id >= first_ && static_cast<std::size_t>(id - first_) < slots_.size();
@@ -41,7 +50,9 @@ class PdcidPool {
   std::uint32_t& pdc(std::uint16_t id) { return slots_[id - first_].pdc; }
   std::uint32_t pdc(std::uint16_t id) const { return slots_[id - first_].pdc; }
   /// Heap memory held, in bytes.
-  std::size_t bytes_held() const { return slots_.capacity() * sizeof(Slot) + free_.bytes_held(); }
+  std::size_t bytes_held() const {
+    return slots_.capacity() * sizeof(Slot) + free_.bytes_held() + failed_.bytes_held();
+  }
   /// The last PSN that was used with the identifier, if any was.
   std::optional<wire::UetPsn>& last_psn(std::uint16_t id) { return slots_[id - first_].last_psn; }
 
@@ -54,6 +65,7 @@ class PdcidPool {
   std::uint32_t limit_ = 0;
   std::vector<Slot> slots_;
   Ring<std::uint16_t> free_;
+  Ring<std::uint16_t> failed_;
 };
 
 }  // namespace wharf::uet

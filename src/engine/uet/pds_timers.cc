@@ -57,6 +57,11 @@ TimePs Pds::idle_time(const Pdc& record) const {
                                             : config.idle_timeout * 2 + config.rto_cap * 8;
 }
 
+bool Pds::watches_silence(const Pdc& record) {
+  // QUIESCE waits for data, which a target that is gone or has forgotten the PDC does not send.
+  return record.state == PdcState::kEstablished || record.state == PdcState::kQuiesce;
+}
+
 TimePs Pds::pdc_deadline(const Pdc& record) {
   const UetConfig& config = parts_.config;
   const PdcSend& tx = record.tx;
@@ -84,7 +89,7 @@ TimePs Pds::pdc_deadline(const Pdc& record) {
     if (oldest.state == EntryState::kReceived) at = min(at, entry_deadline(record, oldest));
   } else if (config.idle_timeout > kTimeZero) {
     const TimePs idle = idle_time(record);
-    if (record.state == PdcState::kEstablished) at = min(at, record.last_activity + idle);
+    if (watches_silence(record)) at = min(at, record.last_activity + idle);
   }
   return at;
 }
@@ -144,7 +149,7 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
   if (record.generation != generation) return;
 
   // Idle. [UE 1.0 3.5.8]
-  if (config.idle_timeout > kTimeZero && record.state == PdcState::kEstablished &&
+  if (config.idle_timeout > kTimeZero && watches_silence(record) &&
       record.last_activity + idle_time(record) <= now) {
     const bool quiet = tx.outstanding() == 0 && tx.message_head == kNoSlot && record.rx.in_execution == 0;
     if (!quiet || parts_.initiator.expects_data(index)) {
@@ -153,7 +158,7 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
       // PDC.
       if (quiet) push_control_entry(now, index, wire::UetControlType::kNoop);
     } else if (record.role == PdcRole::kInitiator) {
-      want_close(now, index);
+      want_close(now, index);  // In QUIESCE: whatever kept it has gone.
     } else {
       step(now, index, PdcEvent::kCloseRequested);
       send_control(index, wire::UetControlType::kCloseRequest, 0, 0);
