@@ -236,11 +236,13 @@ void Cms::tell_backlog(wire::UetAckCongestion& told) const {
   told.receiver_penalty = static_cast<std::uint8_t>(std::max<std::uint64_t>(penalty, 1));
 }
 
-void Cms::on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss) {
+void Cms::on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss, Window window) {
   CongestionContext& context = *contexts_[ccc];
   context.in_flight -= loss.lost.packets;
   if (by_window_) {
-    context.controller.on_loss(now, loss);
+    congestion::Loss told = loss;
+    if (window == Window::kStays) told.cause = congestion::LossCause::kRefused;
+    context.controller.on_loss(now, told);
     context.room = context.controller.room();
   }
   if (by_credit_) context.credit.on_loss(now, loss);

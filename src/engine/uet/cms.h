@@ -154,7 +154,9 @@ class Cms {
     return context.controller.on_send(now, departure, context.room).acknowledge;
   }
   void on_acknowledgement(TimePs now, std::uint32_t ccc, const congestion::Acknowledgement& acknowledgement);
-  void on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss);
+  /// Whether a loss tells the window anything.
+  enum class Window : std::uint8_t { kHears, kStays };
+  void on_loss(TimePs now, std::uint32_t ccc, const congestion::Loss& loss, Window window = Window::kHears);
 
   /// The entropy value of the next packet.
   std::uint16_t next_entropy(TimePs now, std::uint32_t ccc) { return next_entropy(now, *contexts_[ccc]); }

@@ -117,6 +117,8 @@ class Initiator {
   TimePs deadline() const { return retries_.earliest(); }
   /// The receive that the rendezvous read of inbound message `inbound` fills is gone: its data is dropped.
   void drop_remainder(std::uint32_t inbound, std::uint32_t generation);
+  /// A deferred send has come for which this asks again and again.
+  void end_restart_request(std::uint32_t slot, std::uint32_t token);
   /// DEFERRABLE_RTR: the target asks for a deferred send from `offset` on.
   wire::UetReturnCode restart(TimePs now, wire::HostAddress source, std::uint32_t initiator_token,
                               std::uint32_t target_token, std::uint64_t offset);
@@ -198,6 +200,7 @@ class Initiator {
   // initiator_end.cc
   /// Whether a message that nothing is outstanding of does not end yet; does what it needs to go on.
   bool goes_on(TimePs now, std::uint32_t slot);
+  bool is_send_in_pieces(const OutboundMessage& message) const;
   void end_request(TimePs now, std::uint32_t slot);
   void report_success(const OutboundMessage& message);
   void report_end(TimePs now, std::uint32_t slot, const OutboundMessage& message);

@@ -43,6 +43,10 @@ void Initiator::expire(TimePs now) {
   while (retries_.earliest() <= now) {
     const std::uint32_t due = retries_.earliest_owner();
     const OutboundMessage& message = parts_.outbound[due];
+    if (message.kind == MessageKind::kRestartRequest && !parts_.target.awaits_restart(message.target_token)) {
+      release(due);
+      continue;
+    }
     if (message.delivery == verbs::Delivery::kOrdered) {
       restart_in_order(now, message.peer);
       continue;
@@ -95,6 +99,12 @@ void Initiator::drop_remainder(std::uint32_t inbound, std::uint32_t generation) 
       message.local_count = 0;
     }
   }
+}
+
+void Initiator::end_restart_request(std::uint32_t slot, std::uint32_t token) {
+  if (!parts_.outbound.is_used(slot) || retries_.get(slot) == kNever) return;
+  const OutboundMessage& message = parts_.outbound[slot];
+  if (message.kind == MessageKind::kRestartRequest && message.target_token == token) release(slot);
 }
 
 UetReturnCode Initiator::restart(TimePs now, wire::HostAddress source, std::uint32_t initiator_token,

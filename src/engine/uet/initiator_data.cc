@@ -60,9 +60,11 @@ void Initiator::data_done(TimePs now, const PendingAccess& owner, const engine::
   if (!parts_.outbound.is_used(owner.object)) return;
   OutboundMessage& message = parts_.outbound[owner.object];
   if (message.generation != owner.generation) return;
+  const std::uint32_t pdc = message.pdc;
   --message.accesses;
   if (result.status != engine::AccessStatus::kDone) fail(now, owner.object, CompletionStatus::kLocalAccess);
   try_end(now, owner.object);
+  if (pdc != kNoSlot) parts_.pds.data_settled(now, pdc);
 }
 
 std::uint32_t Initiator::find_by_psn(std::uint32_t pdc, wire::UetPsn psn) const {
@@ -91,6 +93,7 @@ std::uint32_t Initiator::read_of(std::uint32_t pdc, const wire::Packet& packet) 
 std::optional<wire::UetNackCode> Initiator::take_data(TimePs now, std::uint32_t index,
                                                       const wire::Packet& packet) {
   InboundPacket& inbound = parts_.inbound[index];
+  const std::uint32_t pdc = inbound.pdc;
   inbound.returned_data = true;
   const wire::UetSesResponse& response = packet.uet.response;
   const std::uint32_t slot = read_of(inbound.pdc, packet);
@@ -106,7 +109,8 @@ std::optional<wire::UetNackCode> Initiator::take_data(TimePs now, std::uint32_t 
   inbound.message = slot;
   inbound.message_generation = message.generation;
   if (response.return_code != UetReturnCode::kOk || offset > message.ses.request_length ||
-      length > message.ses.request_length - offset || message.status != CompletionStatus::kSuccess) {
+      length > message.ses.request_length - offset || (small && length != message.ses.request_length) ||
+      message.status != CompletionStatus::kSuccess) {
     if (response.return_code != UetReturnCode::kOk) {
       fail_by_code(now, slot, response.return_code);
     } else if (message.status == CompletionStatus::kSuccess) {
@@ -114,6 +118,7 @@ std::optional<wire::UetNackCode> Initiator::take_data(TimePs now, std::uint32_t 
     }
     parts_.pds.respond(now, index, wire::UetNextHeader::kNone, {}, {});
     try_end(now, slot);
+    parts_.pds.data_settled(now, pdc);
     return std::nullopt;
   }
   ++message.accesses;  // Until the packet is placed as a whole.
@@ -140,6 +145,7 @@ void Initiator::returned_data_done(TimePs now, std::uint32_t index, engine::Acce
     message.received += inbound.payload_length;
   }
   try_end(now, slot);
+  parts_.pds.data_settled(now, inbound.pdc);
 }
 
 bool Initiator::expects_data(std::uint32_t pdc) const {

@@ -43,11 +43,20 @@ void Initiator::try_end(TimePs now, std::uint32_t slot) {
   }
 }
 
+/// A send that failed, of which the target may have refused some packets without a record and kept others:
+/// its endpoint came or went between them.
+bool Initiator::is_send_in_pieces(const OutboundMessage& message) const {
+  const bool one_sided = message.ses.opcode == wire::UetOpcode::kWrite ||
+                         message.ses.opcode == wire::UetOpcode::kRead || verbs::is_atomic(message.verb);
+  return message.status == CompletionStatus::kRemoteOperation && !one_sided &&
+         message.send_length > parts_.config.payload_mtu;
+}
+
 bool Initiator::goes_on(TimePs now, std::uint32_t slot) {
   OutboundMessage& message = parts_.outbound[slot];
   if (message.terminating && !message.all_sent) return true;
-  if (message.stopped && (!message.all_sent || message.half_refused) && message.first_sent &&
-      !message.terminating && on_pdc(message.delivery) && message.pdc != kNoSlot &&
+  if (message.stopped && (!message.all_sent || message.half_refused || is_send_in_pieces(message)) &&
+      message.first_sent && !message.terminating && on_pdc(message.delivery) && message.pdc != kNoSlot &&
       message.kind == MessageKind::kRequest && !message.deferred) {
     // [UE 1.0 3.4] The target waits for the rest of the message: MSG_ERROR ends it.
     message.terminating = true;
@@ -70,7 +79,12 @@ bool Initiator::goes_on(TimePs now, std::uint32_t slot) {
     return true;  // restart() goes on.
   }
   if (message.status != CompletionStatus::kSuccess) return false;
-  if (message.expects_data && message.received < message.ses.request_length) return true;
+  if (message.expects_data && message.received < message.ses.request_length) {
+    if (!verbs::is_atomic(message.verb) || message.kind != MessageKind::kRequest) return true;
+    // The value comes with the answer or not at all.
+    message.status = CompletionStatus::kResponseLength;
+    return false;
+  }
   if (message.region != kNoSlot && message.kind == MessageKind::kRequest &&
       parts_.regions[message.region].served < message.ses.request_length - message.eager_length) {
     message.pdc = kNoSlot;  // Its PDC may close: it is not what the target reads through.
@@ -103,6 +117,11 @@ void Initiator::end(TimePs now, std::uint32_t slot) {
     case MessageKind::kRestartRequest: {
       const std::uint32_t token = message.target_token;
       const bool success = message.status == CompletionStatus::kSuccess;
+      if (success && parts_.target.awaits_restart(token)) {
+        // [UE 1.0 3.4] OK says that it will come. Choice: asked again until it does, or is known not to.
+        schedule_retry(now, slot, now + parts_.config.message_retry_time);
+        return;
+      }
       release(slot);
       if (!success) parts_.target.restart_refused(now, token);
       return;

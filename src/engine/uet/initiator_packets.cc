@@ -67,6 +67,8 @@ void Initiator::build_any(OutboundMessage& message, std::uint32_t slot, std::uin
     // [UE 1.0 3.4] IE: nothing of this packet may touch memory.
     flags |= wire::kUetInitiatorError;
     message.initiator_error = true;
+    // [UE 1.0 3.4] The target counts it as no part of its message, and may wait for the rest of the others.
+    if (length < message.send_length) message.half_refused = true;
     message.trouble();
   }
   out.uet.prologue.next = message.form;

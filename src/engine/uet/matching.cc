@@ -146,7 +146,9 @@ std::uint32_t Target::take_asked_for(const InboundMessage& message) {
     return kNoSlot;
   }
   const std::uint32_t receive = deferred_[slot].receive;
+  const std::uint32_t asks = deferred_[slot].asks;
   deferred_.release(slot);
+  if (asks != kNoSlot) parts_.initiator.end_restart_request(asks, token);
   return receive;
 }
 
@@ -157,6 +159,7 @@ void Target::begin_two_sided(TimePs now, std::uint32_t index, std::uint32_t at, 
   message.request = request;
   if (is_rendezvous(request.opcode)) message.rendezvous = packet.uet.rendezvous;
   parts_.inbound[index].starts_message = true;
+  if (message.failed != UetReturnCode::kOk) return;  // Its endpoint has gone meanwhile.
   std::uint32_t receive = take_asked_for(message);
   if (receive == kNoSlot) receive = parts_.endpoints.match(message.endpoint, request);
   if (receive != kNoSlot) {
@@ -224,7 +227,10 @@ std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, co
   }
   settled.arrived += length;
   ++settled.accesses;
-  if (settled.matched && settled.failed == UetReturnCode::kOk) {
+  // [UE 1.0 3.4] Of a message that is too long, what the buffer takes is delivered.
+  const bool placed =
+      settled.failed == UetReturnCode::kOk || (settled.failed == UetReturnCode::kTooLong && !atomic);
+  if (settled.matched && placed) {
     PendingAccess owner;
     owner.owner = AccessOwner::kInbound;
     owner.object = index;
@@ -341,7 +347,15 @@ void Target::request_restart(TimePs now, std::uint32_t slot) {
   if (!parts_.initiator.launch(now, out)) {
     parts_.outbound.release(out);
     restart_refused(now, token);
+    return;
   }
+  deferred_[slot].asks = out;
+}
+
+bool Target::awaits_restart(std::uint32_t token) const {
+  const std::uint32_t slot = (token & 0xffffU) - 1;
+  return slot < deferred_.capacity() && deferred_.is_used(slot) &&
+         ((deferred_[slot].generation << 16U) | (slot + 1)) == token && deferred_[slot].receive != kNoSlot;
 }
 
 void Target::restart_refused(TimePs now, std::uint32_t token) {

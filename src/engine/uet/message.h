@@ -62,7 +62,7 @@ struct alignas(64) OutboundMessage {
   bool deferred : 1 = false;         ///< The target dropped it and will ask for it.
   bool retry_wanted : 1 = false;     ///< Starts again once every packet has its answer.
   bool terminating : 1 = false;      ///< MSG_ERROR is its last packet.
-  bool half_refused : 1 = false;     ///< A disabled index refused a packet; others may have passed.
+  bool half_refused : 1 = false;     ///< A packet was refused, or was IE; others may have passed.
   bool initiator_error : 1 = false;  ///< Its own memory could not be read: IE.
   bool atomic_from_operand = false;  ///< The payload is `operand`, not memory.
   std::uint8_t width = 8;            ///< Atomics: bytes of the operand.
@@ -216,6 +216,7 @@ struct DeferredSend {
   std::uint32_t endpoint = kNoSlot;
   std::uint32_t initiator_token = 0;
   std::uint32_t receive = kNoSlot;  ///< Set once a receive was posted for it.
+  std::uint32_t asks = kNoSlot;     ///< The outbound message that asked for it then.
   std::uint32_t next = kNoSlot;
   wire::HostAddress source;
   wire::UetSesRequest request;

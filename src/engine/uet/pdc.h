@@ -81,7 +81,7 @@ struct PdcSend {
   UetPsn inferred = 0;               ///< up to here every PSN had its turn.
   PsnList resend;                    ///< kQueued, in the order to be sent.
   PsnList timers;                    ///< kSent more than once, and kWaiting.
-  std::uint32_t received_units = 0;  ///< Last rcvd_bytes heard, 24 bits.
+  std::uint32_t received_bytes = 0;  ///< What rcvd_bytes told, and ACKs without it have confirmed since.
   std::uint32_t message_head = kNoSlot;  ///< Messages with packets that were never sent, in order.
   std::uint32_t message_tail = kNoSlot;
 
@@ -102,8 +102,12 @@ struct PdcSend {
     return bitmap;
   }
   bool window_open() const {
-    return wire::uet_psn_difference(next, cumulative) <= static_cast<std::int32_t>(range);
+    return wire::uet_psn_difference(next, cumulative) <= static_cast<std::int32_t>(range) &&
+           outstanding() <= kMostOutstanding;
   }
+  /// CACK may run ahead of the answers: clear_psn_offset has 16 bits, and so have the links of entries.
+  /// [UE 1.0 3.5.10, 3.5.11]
+  static constexpr std::uint32_t kMostOutstanding = 32'767;
   /// Limit_PSN_Range does not concern that many. [UE 1.0 3.5]
   static constexpr std::uint32_t kMostPsns = (1U << 31U) - 1;
   /// Works out `usual_end`, which stands until an acknowledgement: nothing else takes places or window away.
@@ -111,9 +115,11 @@ struct PdcSend {
     const std::int32_t window =
         static_cast<std::int32_t>(range) + 1 - wire::uet_psn_difference(next, cumulative);
     const std::int32_t places = ring == nullptr ? 0 : static_cast<std::int32_t>(mask + 1 - outstanding());
+    const std::int32_t answers =
+        static_cast<std::int32_t>(kMostOutstanding + 1) - static_cast<std::int32_t>(outstanding());
     const std::uint32_t used = next - start;
     const std::int32_t numbers = used >= kMostPsns ? 0 : static_cast<std::int32_t>(kMostPsns - used);
-    usual_end = next + static_cast<UetPsn>(std::max(0, std::min({window, places, numbers})));
+    usual_end = next + static_cast<UetPsn>(std::max(0, std::min({window, places, answers, numbers})));
   }
   bool goes_as_usual() const { return wire::uet_psn_before(next, usual_end); }
 

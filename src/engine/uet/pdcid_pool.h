@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Local PDC identifiers: a range that is handed out oldest-freed first, those that a target has refused last,
-// and indexes its PDCs directly.
+// Local PDC identifiers: a range that is handed out oldest-freed first and indexes its PDCs directly. Those
+// of PDCs that failed come last.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +29,19 @@ class PdcidPool {
     if (slots_.size() < limit_) {
       slots_.emplace_back();
       free_.reserve(slots_.size());
+      failed_.reserve(slots_.size());
       return static_cast<std::uint16_t>(first_ + slots_.size() - 1);
     }
-    if (refused_.empty()) return std::nullopt;
-    const std::uint16_t id = refused_.front();
-    refused_.pop_front();
+    if (failed_.empty()) return std::nullopt;
+    const std::uint16_t id = failed_.front();
+    failed_.pop_front();
     return id;
   }
-  /// `refused`: some host knows another PDC by this identifier, so that any other is better.
-  void release(std::uint16_t id, bool refused) {
+  /// `failed`: the peer may still have a PDC of that name, which would refuse the next opening.
+  /// [UE 1.0 3.5.8]
+  void release(std::uint16_t id, bool failed) {
     slots_[id - first_].pdc = kNoSlot;
-    if (!refused) return free_.push_back(id);
-    if (refused_.full()) refused_.reserve(refused_.capacity() * 2 + 4);
-    refused_.push_back(id);
+    (failed ? failed_ : free_).push_back(id);
   }
   bool covers(std::uint16_t id) const {
     return id >= first_ && static_cast<std::size_t>(id - first_) < slots_.size();
@@ -51,7 +51,7 @@ class PdcidPool {
   std::uint32_t pdc(std::uint16_t id) const { return slots_[id - first_].pdc; }
   /// Heap memory held, in bytes.
   std::size_t bytes_held() const {
-    return slots_.capacity() * sizeof(Slot) + free_.bytes_held() + refused_.bytes_held();
+    return slots_.capacity() * sizeof(Slot) + free_.bytes_held() + failed_.bytes_held();
   }
   /// The last PSN that was used with the identifier, if any was.
   std::optional<wire::UetPsn>& last_psn(std::uint16_t id) { return slots_[id - first_].last_psn; }
@@ -65,7 +65,7 @@ class PdcidPool {
   std::uint32_t limit_ = 0;
   std::vector<Slot> slots_;
   Ring<std::uint16_t> free_;
-  Ring<std::uint16_t> refused_;
+  Ring<std::uint16_t> failed_;
 };
 
 }  // namespace wharf::uet

@@ -74,6 +74,12 @@ class Pds {
   void respond_default(TimePs now, std::uint32_t inbound);
   void respond_default_here(TimePs now, std::uint32_t inbound);  ///< The same, inlined (pds_respond.h).
 
+  /// Memory has placed what came back, or nobody waits for it: a PDC that is to close may have drained.
+  void data_settled(TimePs now, std::uint32_t pdc) {
+    if (pdcs_[pdc]->state == PdcState::kQuiesce) [[unlikely]]
+      drain_step(now, pdc);
+  }
+
   // --- Network.
   void receive(TimePs now, const wire::Packet& packet);
   /// Requests go the general way until one of them has said whose the next may be.
@@ -219,6 +225,8 @@ class Pds {
   void drain_step(TimePs now, std::uint32_t index);
   void free_pdc(TimePs now, std::uint32_t index);
   void remember_closed(TimePs now, ClosedPdc closed);
+  /// Of the refused openings, when there are `limit`.
+  void forget_oldest_refused(std::size_t limit);
   void forget_route(std::uint32_t index);
   std::uint32_t find_route(std::uint64_t key);
   TimePs later_rto(std::uint32_t timeouts) const;
@@ -389,6 +397,7 @@ class Pds {
   /// The peer has `psn`, whose answer carries data that is missing.
   void await_answer(TimePs now, std::uint32_t index, UetPsn psn, Effects& effects);
   void answer_rest(TimePs now, std::uint32_t index);
+  void ask_for_oldest(TimePs now, std::uint32_t index);
   void advance_una(TimePs now, std::uint32_t index, const Effects& effects);
   // pds_refusals.cc
   void receive_nack(TimePs now, const wire::Packet& packet);
@@ -400,6 +409,8 @@ class Pds {
   void go_back(TimePs now, std::uint32_t index, const wire::UetNack& nack, bool again);
   void wait_for_room(TimePs now, std::uint32_t index, UetPsn psn);
   void send_request_again(TimePs now, std::uint32_t index, const wire::UetNack& nack);
+  /// Queues `psn` to be sent again; the window bytes that left flight with it.
+  std::uint32_t take_back(TimePs now, std::uint32_t index, UetPsn psn);
   void queue_resend(TimePs now, std::uint32_t index, UetPsn psn, congestion::LossCause cause,
                     TimePs round_trip);
   void rewind(TimePs now, std::uint32_t index, UetPsn from, congestion::LossCause cause);

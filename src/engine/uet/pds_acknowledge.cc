@@ -166,8 +166,21 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
     const bool quick = probe && answers_quickly(now, record, static_cast<std::uint16_t>(ack.ack_psn_offset));
     infer_loss(now, index, packet.uet.ack_congestion.out_of_order, quick);
   }
+  if (probe && !parts_.config.infer_loss &&
+      static_cast<std::uint16_t>(ack.ack_psn_offset) == record.tail_opaque)
+    ask_for_oldest(now, index);
   if (record.state == PdcState::kQuiesce) drain_step(now, index);
   if (record.generation == generation) kick(now, index);
+}
+
+void Pds::ask_for_oldest(TimePs now, std::uint32_t index) {
+  // [UE 1.0 3.5.12] The peer has answered a tail probe: what it has and has not answered was lost on its way.
+  Pdc& record = *pdcs_[index];
+  PdcSend& tx = record.tx;
+  if (tx.una == tx.next || tx.at(tx.una).state != EntryState::kReceived) return;
+  tx.at(tx.una).sent_at = now;
+  ++parts_.counters.ack_requests_sent;
+  send_control(index, wire::UetControlType::kAckRequest, tx.una, 0, wire::kUetAckRequested);
 }
 
 bool Pds::is_plausible(const Pdc& record, const wire::UetPacket& uet) {
@@ -289,6 +302,8 @@ void Pds::take_congestion(TimePs now, std::uint32_t index, const wire::UetPacket
   congestion::Acknowledgement& told = effects.acknowledgement;
   if (uet.prologue.type == wire::UetPdsType::kAck) {
     told.confirmed.bytes = effects.psn_bytes;
+    // The next rcvd_bytes counts them, too.
+    pdcs_[index]->tx.received_bytes += static_cast<std::uint32_t>(effects.psn_bytes);
     return;
   }
   const wire::UetAckCongestion& cc = uet.ack_congestion;
@@ -296,10 +311,11 @@ void Pds::take_congestion(TimePs now, std::uint32_t index, const wire::UetPacket
   if (cc.type == wire::UetCcType::kNscc) {
     // rcvd_bytes is cumulative: an older acknowledgement brings nothing.
     PdcSend& tx = pdcs_[index]->tx;
-    const std::uint32_t step = (cc.byte_units - tx.received_units) & 0xff'ffffU;
-    if (step < 0x80'0000U) {
-      tx.received_units = cc.byte_units;
-      told.confirmed.bytes = std::uint64_t{step} * wire::kUetByteUnit;
+    static_assert(wire::kUetByteUnit == 256, "24 bits of units are 32 bits of bytes");
+    const std::uint32_t step = cc.byte_units * wire::kUetByteUnit - tx.received_bytes;
+    if (step < 0x8000'0000U) {
+      tx.received_bytes += step;
+      told.confirmed.bytes = step;
     }
     told.receiver_penalty = cc.receiver_penalty;
     told.penalty_over = cc.restore_window;

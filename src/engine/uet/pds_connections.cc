@@ -16,6 +16,8 @@ namespace {
 constexpr std::int32_t kStartDistance = 1 << 16;
 /// Closed PDCs that a target remembers.
 constexpr std::uint32_t kClosedLimit = 4096;
+/// Refused openings among them: who sends SYNs without end takes the place of no PDC that was here.
+constexpr std::uint32_t kRefusedLimit = 2048;
 
 }  // namespace
 
@@ -200,8 +202,7 @@ void Pds::forget_route(std::uint32_t index) {
 
 void Pds::want_close(TimePs now, std::uint32_t index) {
   // [UE 1.0 3.5.8] QUIESCE: no new messages; they open another PDC.
-  if (!step(now, index, PdcEvent::kCloseWanted)) return;
-  forget_route(index);
+  if (step(now, index, PdcEvent::kCloseWanted)) forget_route(index);
   drain_step(now, index);
 }
 
@@ -249,8 +250,23 @@ void Pds::clear_stored(TimePs now, std::uint32_t index, UetPsn up_to) {
   }
 }
 
+void Pds::forget_oldest_refused(std::size_t limit) {
+  const auto is_refused = [](const ClosedPdc& closed) { return closed.end == ClosedPdc::End::kRefused; };
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < closed_.size(); ++i) refused += is_refused(closed_[i]) ? 1 : 0;
+  if (refused < limit) return;
+  bool found = false;
+  for (std::size_t left = closed_.size(); left > 0; --left) {
+    const ClosedPdc kept = closed_.front();
+    closed_.pop_front();
+    if (found || !is_refused(kept)) closed_.push_back(kept);
+    found = found || is_refused(kept);
+  }
+}
+
 void Pds::remember_closed(TimePs now, ClosedPdc closed) {
   // [UE 1.0.3 Syn_Retx_Safety_Time] Stale SYNs of this PDC must not open another one.
+  if (closed.end == ClosedPdc::End::kRefused) forget_oldest_refused(kRefusedLimit);
   if (closed_.size() >= kClosedLimit) closed_.pop_front();
   if (closed_.full()) closed_.reserve(closed_.capacity() * 2 + 16);
   const TimePs safety =
@@ -268,7 +284,7 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
   forget_route(index);
   PdcidPool& pool = ids_[record.role == PdcRole::kInitiator ? 0 : 1][record.reserved ? 1 : 0];
   pool.last_psn(record.local_id) = record.tx.next - 1;
-  pool.release(record.local_id, record.refused);
+  pool.release(record.local_id, record.refused || record.state == PdcState::kError);
   answered_ = {};
   requested_ = {};
   usual_sender_ = nullptr;

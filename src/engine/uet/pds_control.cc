@@ -128,8 +128,9 @@ void Pds::answer_ack_request(TimePs now, std::uint32_t index, const wire::UetCon
   const std::int32_t ahead = wire::uet_psn_difference(psn, rx.cumulative);
   const bool in_reach =
       ahead <= static_cast<std::int32_t>(rx.range) && ahead > -static_cast<std::int32_t>(rx.range);
-  const auto refuse = [&](UetNackCode code) {
+  const auto refuse = [&](UetNackCode code, std::uint32_t payload = 0) {
     ControlJob& job = push(control_);
+    job.payload = payload;
     job.type = wire::UetPdsType::kNack;
     job.code = code;
     job.psn = psn;
@@ -150,7 +151,11 @@ void Pds::answer_ack_request(TimePs now, std::uint32_t index, const wire::UetCon
     }
     return;
   }
-  if (ahead > 0 && !rx.is_finished(psn)) return;  // In execution: its acknowledgement will come.
+  if (ahead > 0 && !rx.is_finished(psn)) {
+    // [UE 1.0 3.5.12, 3.5.16] In execution: its acknowledgement will come, and silence would look like death.
+    refuse(UetNackCode::kSesProcessing, rx.highest + 1);
+    return;
+  }
   acknowledge(index, psn, 0, true, record.entropy, now, wire::UetNextHeader::kNone, {}, {});
 }
 

@@ -12,11 +12,11 @@ using congestion::LossCause;
 using verbs::CompletionStatus;
 using wire::UetNackCode;
 
-void Pds::queue_resend(TimePs now, std::uint32_t index, UetPsn psn, LossCause cause, TimePs round_trip) {
+std::uint32_t Pds::take_back(TimePs now, std::uint32_t index, UetPsn psn) {
   Pdc& record = *pdcs_[index];
   PdcSend& tx = record.tx;
   SendEntry& entry = tx.at(psn);
-  if (entry.state != EntryState::kSent && entry.state != EntryState::kWaiting) return;
+  if (entry.state != EntryState::kSent && entry.state != EntryState::kWaiting) return 0;
   tx.unlink(psn);
   if (entry.message == kControlEntry) {
     // Control packets need no window.
@@ -26,7 +26,7 @@ void Pds::queue_resend(TimePs now, std::uint32_t index, UetPsn psn, LossCause ca
     tx.append(tx.timers, psn);
     send_control(index, static_cast<wire::UetControlType>(entry.offset), psn, 0,
                  wire::kUetAckRequested | wire::kUetRetransmit);
-    return;
+    return 0;
   }
   const bool was_in_flight = entry.state == EntryState::kSent;
   entry.state = EntryState::kQueued;
@@ -35,21 +35,33 @@ void Pds::queue_resend(TimePs now, std::uint32_t index, UetPsn psn, LossCause ca
   const std::uint32_t bytes = entry_window_bytes(entry);
   ++context.resend_packets;
   context.resend_backlog += bytes;
-  if (was_in_flight) {
-    --tx.in_flight;
+  if (!was_in_flight) return 0;
+  --tx.in_flight;
+  return bytes;
+}
+
+void Pds::queue_resend(TimePs now, std::uint32_t index, UetPsn psn, LossCause cause, TimePs round_trip) {
+  const Pdc& record = *pdcs_[index];
+  const std::uint32_t queued = record.tx.resend.count;
+  if (const std::uint32_t bytes = take_back(now, index, psn); bytes > 0) {
     congestion::Loss loss;
     loss.lost = {1, bytes};
     loss.cause = cause;
     loss.round_trip = round_trip;
     parts_.cms.on_loss(now, record.ccc, loss);
   }
-  if (parts_.cms.asks_for_resends()) parts_.cms.on_resend(now, record.ccc, index);
+  if (parts_.cms.asks_for_resends() && record.tx.resend.count > queued)
+    parts_.cms.on_resend(now, record.ccc, index);
 }
 
 void Pds::rewind(TimePs now, std::uint32_t index, UetPsn from, LossCause cause) {
   // [UE 1.0 3.5.12, ROD] Everything from the gap on goes again, in order.
   Pdc& record = *pdcs_[index];
   PdcSend& tx = record.tx;
+  const std::uint32_t queued = tx.resend.count;
+  congestion::Loss first;
+  congestion::Loss behind;
+  first.cause = behind.cause = cause;
   for (UetPsn psn = from; psn != tx.next; ++psn) {
     const SendEntry& entry = tx.at(psn);
     if (entry.state == EntryState::kAnswered || entry.state == EntryState::kReceived) continue;
@@ -57,10 +69,16 @@ void Pds::rewind(TimePs now, std::uint32_t index, UetPsn from, LossCause cause) 
       // It stays in order only if it is queued anew.
       tx.remove(tx.resend, psn);
       tx.append(tx.resend, psn);
-    } else {
-      queue_resend(now, index, psn, cause, kNever);
+    } else if (const std::uint32_t bytes = take_back(now, index, psn); bytes > 0) {
+      congestion::Loss& loss = psn == from ? first : behind;
+      ++loss.lost.packets;
+      loss.lost.bytes += bytes;
     }
   }
+  // [UE 1.0 3.6.13] A NACK takes the size of its packet. What goes back with it has met no congestion.
+  if (behind.lost.packets > 0) parts_.cms.on_loss(now, record.ccc, behind, Cms::Window::kStays);
+  if (first.lost.packets > 0) parts_.cms.on_loss(now, record.ccc, first);
+  if (parts_.cms.asks_for_resends() && tx.resend.count > queued) parts_.cms.on_resend(now, record.ccc, index);
 }
 
 void Pds::rebase(TimePs now, std::uint32_t index, UetPsn start) {
@@ -132,7 +150,9 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
     ++parts_.counters.dropped_nack;
     return;
   }
-  if (nack.source_pdcid != 0 && !record.peer_known) know_peer(now, index, nack.source_pdcid);
+  // [UE 1.0 3.5.8] Behind NEW_START_PSN the opening goes on, with another start.
+  if (nack.source_pdcid != 0 && !record.peer_known && nack.code != UetNackCode::kNewStartPsn)
+    know_peer(now, index, nack.source_pdcid);
   record.last_activity = silent_from_[index] = now;
   if (kind == wire::UetNackClass::kFatal) {
     take_fatal(now, index, nack.code);
@@ -162,7 +182,7 @@ void Pds::take_fatal(TimePs now, std::uint32_t index, UetNackCode code) {
 void Pds::take_refusal(TimePs now, std::uint32_t index, const wire::Packet& packet) {
   Pdc& record = *pdcs_[index];
   const wire::UetNack& nack = packet.uet.nack;
-  const SendEntry& entry = record.tx.at(nack.psn);
+  SendEntry& entry = record.tx.at(nack.psn);
   // The copy that was refused has been repeated already, or arrived after all.
   const bool again = packet.uet.prologue.retransmitted();
   const bool known_copy = (entry.sends == 1 && !again) || (entry.sends == 2 && again);
@@ -180,7 +200,8 @@ void Pds::take_refusal(TimePs now, std::uint32_t index, const wire::Packet& pack
   } else if (nack.code == UetNackCode::kNewStartPsn) {
     rebase(now, index, nack.payload);
   } else if (nack.code == UetNackCode::kSesProcessing) {
-    // [UE 1.0 3.5.12] Choice: the RTO decides.
+    // [UE 1.0 3.5.12] Choice: the RTO asks again, for as long as the peer says that it works on it.
+    entry.timeouts = 0;
   } else if (wire::uet_nack_class(nack.code) == wire::UetNackClass::kError) {
     send_request_again(now, index, nack);
   } else if (current) {

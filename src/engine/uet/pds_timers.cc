@@ -161,7 +161,7 @@ void Pds::expire_pdc(TimePs now, std::uint32_t index) {
       // PDC.
       if (quiet) push_control_entry(now, index, wire::UetControlType::kNoop);
     } else if (record.role == PdcRole::kInitiator) {
-      want_close(now, index);
+      want_close(now, index);  // In QUIESCE: whatever kept it has gone.
     } else {
       step(now, index, PdcEvent::kCloseRequested);
       send_control(index, wire::UetControlType::kCloseRequest, 0, 0);

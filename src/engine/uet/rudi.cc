@@ -130,7 +130,7 @@ std::uint32_t Rudi::find(std::uint32_t packet_id) const {
 
 void Rudi::again(TimePs, std::uint32_t packet) {
   if (outstanding_[packet].sent_at == kNever) return;
-  outstanding_[packet].sent_at = kNever;
+  outstanding_[packet].sent_at = outstanding_[packet].refused_at = kNever;
   resend_.push(outstanding_, packet, &Outstanding::next);
 }
 
@@ -226,8 +226,28 @@ void Rudi::receive_nack(TimePs now, const wire::Packet& packet) {
     ++parts_.counters.dropped_nack;
     return;
   }
-  again(now, at);
+  const wire::UetNackCode code = packet.uet.nack.code;
+  if (code == wire::UetNackCode::kTrimmed || code == wire::UetNackCode::kTrimmedLastHop) {
+    again(now, at);
+  } else {
+    wait_for_room(now, at);
+  }
   settle(now);
+}
+
+void Rudi::wait_for_room(TimePs now, std::uint32_t at) {
+  // [UE 1.0 3.5.12] NACK_Retx_Time, Max_NACK_Retx_Cnt times.
+  Outstanding& packet = outstanding_[at];
+  if (packet.refused_at != kNever) return;
+  const UetConfig& config = parts_.config;
+  if (config.max_nack_retries != kNackRetriesForever && packet.nacks >= config.max_nack_retries) {
+    parts_.initiator.fail(now, packet.message, CompletionStatus::kReceiverNotReady);
+    finish_packet(now, at);
+    return;
+  }
+  if (packet.nacks < 255) ++packet.nacks;
+  packet.refused_at = now;
+  deadline_ = min(deadline_, now + config.nack_retransmit_time);
 }
 
 void Rudi::respond(TimePs, std::uint32_t slot, wire::UetNextHeader form, const wire::UetSesResponse& response,
@@ -276,9 +296,15 @@ void Rudi::expire(TimePs now) {
   for (std::uint32_t at = 0; at < outstanding_.capacity(); ++at) {
     if (!outstanding_.is_used(at) || outstanding_[at].sent_at == kNever) continue;
     Outstanding& packet = outstanding_[at];
-    const TimePs due = packet.sent_at + parts_.pds.rto(packet.timeouts);
+    const bool refused = packet.refused_at != kNever;
+    const TimePs due = refused ? packet.refused_at + config.nack_retransmit_time
+                               : packet.sent_at + parts_.pds.rto(packet.timeouts);
     if (due > now) {
       deadline_ = min(deadline_, due);
+      continue;
+    }
+    if (refused) {
+      again(now, at);
       continue;
     }
     ++parts_.counters.timeouts;

@@ -57,10 +57,12 @@ class Rudi {
     std::uint32_t length = 0;
     std::uint32_t generation = 0;
     std::uint32_t next = kNoSlot;
-    TimePs sent_at = kNever;  ///< kNever: not on its way.
+    TimePs sent_at = kNever;     ///< kNever: not on its way.
+    TimePs refused_at = kNever;  ///< A NACK for lack of room came: again when NACK_Retx_Time has passed.
     std::uint16_t entropy = 0;
     std::uint8_t sends = 0;
     std::uint8_t timeouts = 0;
+    std::uint8_t nacks = 0;  ///< NACKs other than trimming, saturating.
   };
   struct Answer {
     wire::HostAddress peer;
@@ -80,6 +82,7 @@ class Rudi {
   void stage(TimePs now, std::uint32_t packet);
   bool waits_to_repeat(std::uint32_t packet) const;
   void again(TimePs now, std::uint32_t packet);
+  void wait_for_room(TimePs now, std::uint32_t packet);
   void finish_packet(TimePs now, std::uint32_t packet);
   Answer& push_answer();
 

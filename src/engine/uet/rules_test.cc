@@ -303,10 +303,10 @@ TEST_F(Rule, Uet_3_6_AnOlderAcknowledgementTakesNothingBack) {
   wire::Packet ack = acknowledgement(source_pdc().tx.start);
   ack.uet.ack_congestion.byte_units = 10;
   world().pair().inject(0, ack);
-  EXPECT_EQ(source_pdc().tx.received_units, 10U);
+  EXPECT_EQ(source_pdc().tx.received_bytes, 10U * 256);
   ack.uet.ack_congestion.byte_units = 9;
   world().pair().inject(0, ack);
-  EXPECT_EQ(source_pdc().tx.received_units, 10U);
+  EXPECT_EQ(source_pdc().tx.received_bytes, 10U * 256);
 }
 
 TEST_F(Rule, Uet_3_6_13_TrimsOfTheLastHopLeaveTheWindowBesideCredit) {

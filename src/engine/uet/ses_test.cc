@@ -303,10 +303,17 @@ TEST_F(Ses, Uet_3_4_TruncatedReceive) {
   start();
   ASSERT_EQ(world().pair().post_receive(1, world().queue(1), world().receive(0, 100)),
             engine::PostStatus::kOk);
+  world().fill(0, World::kLocal, 200, 4);
   EXPECT_EQ(world().finish(world().request(Verb::kSend, 200)).status,
             CompletionStatus::kRemoteUnsupportedRequest);
   EXPECT_EQ(world().completions(1).at(0).status, CompletionStatus::kLocalLength);
   EXPECT_EQ(world().completions(1).at(0).length, 100U);
+  // As much as modified_length says has been delivered, and nothing behind it.
+  const wire::Packet answer = world().sent_of(UetPdsType::kAckCc).at(0);
+  EXPECT_EQ(answer.uet.response.return_code, UetReturnCode::kTooLong);
+  EXPECT_EQ(answer.uet.response.modified_length, 100U);
+  EXPECT_TRUE(world().same(World::kLocal, World::kRemote, 100));
+  EXPECT_EQ(world().pair().memory(1).at(World::kRemote + 100, 1)[0], std::byte{0});
 }
 
 TEST_F(Ses, Uet_3_4_NoMatchIsRetriedAndThenReported) {

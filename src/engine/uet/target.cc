@@ -236,6 +236,17 @@ void Target::access_done(TimePs now, std::uint32_t index, engine::AccessStatus s
   }
 }
 
+namespace {
+
+/// How much of a message that is too long reaches its buffer: of a rendezvous no remainder is read.
+std::uint32_t delivered_of(const InboundMessage& message) {
+  if (wire::uet_extension(message.request.opcode) == wire::UetExtension::kAtomic) return 0;
+  return is_rendezvous(message.request.opcode) ? std::min(message.rendezvous.eager_length, message.capacity)
+                                               : message.capacity;
+}
+
+}  // namespace
+
 void Target::finish_packet(TimePs now, std::uint32_t index) {
   const InboundPacket& inbound = parts_.inbound[index];
   UetReturnCode code = inbound.result;
@@ -251,7 +262,7 @@ void Target::finish_packet(TimePs now, std::uint32_t index) {
       // [UE 1.0 3.4] Where it went and how much of it is the SOM packet's to say.
       if (message.failed != UetReturnCode::kOk) {
         code = message.failed;
-        modified = code == UetReturnCode::kTooLong ? message.capacity : 0;
+        modified = code == UetReturnCode::kTooLong ? delivered_of(message) : 0;
       } else if (inbound.overflow) {
         list = wire::UetListCode::kOverflow;
       }
@@ -282,7 +293,8 @@ std::optional<UetNackCode> Target::read(TimePs now, std::uint32_t index, const w
   }
   const MemoryRegion& memory = parts_.regions[region];
   const bool idempotent = inbound.pdc == kNoSlot;
-  if (idempotent && length > parts_.config.payload_mtu) {
+  // [UE 1.0 3.4] The small data form names no offset: all of it must be in one packet.
+  if ((idempotent || inbound.small_form) && length > parts_.config.payload_mtu) {
     answer(now, index, UetReturnCode::kUnsupportedSize, 0);
     return std::nullopt;
   }

@@ -46,6 +46,8 @@ class Target {
                       verbs::CompletionStatus status);
   /// The initiator does not know the deferred send any more.
   void restart_refused(TimePs now, std::uint32_t token);
+  /// Whether a receive waits for the deferred send that was asked for.
+  bool awaits_restart(std::uint32_t token) const;
   void forget_pdc(TimePs now, std::uint32_t pdc);
   void forget_endpoint(TimePs now, engine::QueueId queue);
 

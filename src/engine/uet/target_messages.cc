@@ -206,7 +206,13 @@ void Target::forget_endpoint(TimePs now, engine::QueueId queue) {
   for (std::uint32_t at = 0; at < parts_.inbound_messages.capacity(); ++at) {
     if (!parts_.inbound_messages.is_used(at)) continue;
     InboundMessage& message = parts_.inbound_messages[at];
-    if (!message.matched || message.endpoint != queue) continue;
+    if (!message.two_sided || message.endpoint != queue) continue;
+    if (!message.matched) {
+      // Its SOM packet has not come: who has the index by then is another.
+      if (message.failed == UetReturnCode::kOk) message.failed = UetReturnCode::kCancelled;
+      release_held(at);
+      continue;
+    }
     message.matched = false;
     parts_.endpoints.end_receive(queue, message.receive, CompletionStatus::kFlushed);
     message.failed = UetReturnCode::kCancelled;
