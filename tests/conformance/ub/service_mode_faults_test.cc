@@ -160,7 +160,9 @@ TEST(Sequences, AnAnswerThatCannotBeReadAgainHoldsNothingBack) {
       // Its confirmation, so that the answer is sent again.
       return packet.source.number == 0 && packet.ub.rtph.opcode == wire::TpOpcode::kAck && lost++ == 0;
     };
-    ASSERT_EQ(world.post(world.request(Verb::kRead, 64)), engine::PostStatus::kOk);
+    auto read = world.request(Verb::kRead, 64);
+    read.order = OrderTag::kRelaxed;
+    ASSERT_EQ(world.post(read), engine::PostStatus::kOk);
     world.pair().run_until([&] { return lost > 0; });
     world.pair().memory(1).fail_next(engine::AccessKind::kRead, 1);
     world.run();
@@ -216,7 +218,7 @@ TEST(Rol, BitsOfASelectiveAcknowledgementAnswerNoRequest) {
     ASSERT_EQ(world.post(request), engine::PostStatus::kOk);
   }
   world.pair().run_until([&] { return world.counters(1).selective_acknowledgements_sent > 0; });
-  world.pair().run_to(world.now() + nanoseconds(1500));
+  world.pair().run_to(world.now() + nanoseconds(4500));  // Completions take three microseconds, too.
   EXPECT_TRUE(world.pair().host(0).completions.empty());
   world.run();
   EXPECT_EQ(world.pair().host(0).completions.size(), 4u);
