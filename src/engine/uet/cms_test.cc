@@ -114,9 +114,9 @@ TEST(Cms, Uet_3_6_13_TwoSourcesShareALinkWithoutTrims) {
   options.mark_bytes = 22'000;   // 0.2 BDP
   options.trim_bytes = 165'000;  // 1.5 BDP
   Star star(config, 2, options);
-  constexpr std::uint32_t kBytes = 8U << 20U;
-  star.write(0, kBytes);
-  star.write(1, kBytes);
+  constexpr std::uint32_t kMessageBytes = 8U << 20U;
+  star.write(0, kMessageBytes);
+  star.write(1, kMessageBytes);
   star.run_to(microseconds(400));
   star.reset_deepest();
   ASSERT_TRUE(star.run(2));

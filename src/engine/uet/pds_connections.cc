@@ -253,7 +253,7 @@ void Pds::clear_stored(TimePs now, std::uint32_t index, UetPsn up_to) {
 void Pds::forget_oldest_refused(std::size_t limit) {
   const auto is_refused = [](const ClosedPdc& closed) { return closed.end == ClosedPdc::End::kRefused; };
   std::size_t refused = 0;
-  for (std::size_t i = 0; i < closed_.size(); ++i) refused += is_refused(closed_[i]) ? 1 : 0;
+  for (std::size_t i = 0; i < closed_.size(); ++i) refused += is_refused(closed_[i]) ? 1U : 0U;
   if (refused < limit) return;
   bool found = false;
   for (std::size_t left = closed_.size(); left > 0; --left) {

@@ -200,8 +200,11 @@ void Pds::take_refusal(TimePs now, std::uint32_t index, const wire::Packet& pack
   } else if (nack.code == UetNackCode::kNewStartPsn) {
     rebase(now, index, nack.payload);
   } else if (nack.code == UetNackCode::kSesProcessing) {
-    // [UE 1.0 3.5.12] Choice: the RTO asks again, for as long as the peer says that it works on it.
+    // [UE 1.0 3.5.12] Choice: the RTO asks again, for as long as the peer says that it works on it, and never
+    // less often than the last of all tries.
     entry.timeouts = 0;
+    entry.back_off =
+        static_cast<std::uint8_t>(std::min<std::uint32_t>(entry.back_off, parts_.config.max_rto_retries));
   } else if (wire::uet_nack_class(nack.code) == wire::UetNackClass::kError) {
     send_request_again(now, index, nack);
   } else if (current) {

@@ -231,8 +231,11 @@ Result<std::vector<ListedWorker>> list_workers(TimePs most, const std::atomic<bo
     const std::size_t length = hear(worker.connection_, packet, patience, gone);
     if (gone) return true;
     // What makes no sense is another version's: it is there, and that is all that can be said.
-    if (length > 0 && !decode(std::span(packet).first(length), worker.report_))
-      worker.report_ = {.process = worker.report_.process};
+    if (length > 0 && !decode(std::span(packet).first(length), worker.report_)) {
+      const auto process = worker.report_.process;
+      worker.report_ = {};
+      worker.report_.process = process;
+    }
     return false;
   });
   std::sort(workers.begin(), workers.end(), [](const ListedWorker& one, const ListedWorker& other) {
