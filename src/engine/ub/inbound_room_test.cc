@@ -308,7 +308,9 @@ TEST(UbInboundRoom, AHostWhoseRequestsWaitForTheirTurnTakesNobodyElsesRoom) {
     post(host, Verb::kSend);
     for (std::uint32_t i = 0; i < (host == 1 ? 16U : 3U); ++i) post(host, Verb::kWrite);
     pair.run_to(pair.now() + microseconds(4));
-    if (host == 1) EXPECT_GT(pair.engine(0).counters().turns_waited, 3u);
+    if (host == 1) {
+      EXPECT_GT(pair.engine(0).counters().turns_waited, 3u);
+    }
   }
   EXPECT_EQ(pair.engine(2).counters().receiver_not_ready_retries, 1u) << "the Send alone";
   verbs::ReceiveRequest receive;

@@ -115,7 +115,9 @@ TEST(Background, AFlowThatKeepsItsOrderKeepsToOnePort) {
       EXPECT_EQ(std::min(packets[0], packets[1]), 0U) << name(stack);
       ++used.at(packets[0] == 0 ? 1 : 0);
     }
-    if (stack != Stack::kUet) EXPECT_GT(std::min(used[0], used[1]), 0U) << name(stack);
+    if (stack != Stack::kUet) {
+      EXPECT_GT(std::min(used[0], used[1]), 0U) << name(stack);
+    }
   }
 }
 
