@@ -160,6 +160,7 @@ void Responder::receive_other(TimePs now, QueuePair& pair, const wire::Packet& p
   const std::int32_t ahead = wire::psn_difference(packet.roce.bth.psn, responder.expected);
   bool usable = true;
   if (ahead == 0) {
+    responder.nak_sent = false;  // It came, whatever becomes of it.
     usable = in_order(now, pair, packet);
   } else if (ahead < 0) {
     ++core_.counters.duplicate_requests;
@@ -317,7 +318,7 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
   if (last) {
     if (invalidates) {
       core_.keys.invalidate(roce.invalidate_key);
-      for (const auto& other : core_.queues) revoke(*other, roce.invalidate_key);
+      for (const auto& other : core_.queues) revoke(*other, roce.invalidate_key, other.get() == &pair);
     }
     const Verb verb = invalidates                          ? Verb::kSendInvalidate
                       : carries_immediate(roce.bth.opcode) ? Verb::kSendImm
@@ -440,8 +441,7 @@ void Responder::fail_placement(QueuePair& pair, Answer& answer, Psn psn, Positio
     end_entry(pair, entry, verbs::CompletionStatus::kLocalOperation);
     return fail(pair);
   }
-  if (!answer.failed) answer.fault_psn = psn;
-  answer.failed = true;
+  note_fault(answer, psn);
   answer.closed = true;
   end_entry(pair, entry, verbs::CompletionStatus::kLocalOperation);
 }
@@ -480,9 +480,8 @@ void Responder::flush_receives(QueuePair& pair) {
 
 void Responder::placement_failed(QueuePair& pair, Answer& answer, const AccessSlot& slot) {
   if (pair.service == Service::kReliable) {
-    answer.failed = true;
+    note_fault(answer, slot.detail);
     answer.closed = true;
-    answer.fault_psn = slot.detail;
   } else {
     fail(pair);  // Nobody is waiting for a NAK.
   }

@@ -47,7 +47,6 @@ bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packe
   // A READ takes the PSNs of its answer, and counts as completed when it is valid. [IBTA vol
   // 1 9.7.3, 9.7.7.1]
   pair.expect(wire::psn_add(psn, saved.packets));
-  responder.nak_sent = false;
   responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
   answer_read(now, pair, packet, saved, saved.packets, order);
   return true;
@@ -157,7 +156,6 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
   saved.packets = 1;
   saved.atomic = true;
   pair.expect(wire::psn_add(psn, 1));
-  responder.nak_sent = false;
   responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
   close_acknowledge(pair);
   Answer& answer = push_answer(pair, AnswerKind::kAtomic, psn);
@@ -378,7 +376,7 @@ void Responder::atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot,
   expand_reads(pair);
 }
 
-void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
+void Responder::revoke(QueuePair& pair, std::uint32_t remote_key, bool by_peer) {
   pair.usual = {};
   bool any = false;
   for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
@@ -394,6 +392,9 @@ void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
       any = true;
     }
   }
+  if (any) core_.kick(pair);
+  // The responder carries out WRITEs and SENDs in order. [IBTA vol 1 9.5]
+  if (by_peer) return;
   // WRITEs that stand behind a placement which waits for its receive entry.
   std::uint32_t last = kNoSlot;
   for (std::uint32_t index = pair.held_first; index != kNoSlot;) {
@@ -404,10 +405,7 @@ void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
       if (pair.answers.contains(slot.position)) {
         Answer& answer = pair.answers[slot.position];
         --answer.outstanding;
-        if (pair.service == Service::kReliable) {
-          if (!answer.failed) answer.fault_psn = slot.detail;
-          answer.failed = true;
-        }
+        if (pair.service == Service::kReliable) note_fault(answer, slot.detail);
         answer.closed = true;
         any = true;
       }
