@@ -373,6 +373,7 @@ struct QueuePair {
   Position read_expanding = 0;         ///< First answer whose READ data may still have to be asked for.
   std::uint32_t reads_to_fetch = 0;    ///< READs among the answers whose data has not all been asked for.
   std::uint32_t held_answers = 0;      ///< READs and atomics that have not started.
+  Position first_work = 0;             ///< Work requests before it are those of earlier connections.
   SavedResource* resources = nullptr;  ///< As many as the connection saves, see saved_resources().
   std::uint32_t resources_touched = 0;
   std::uint64_t resources_saved = 0;

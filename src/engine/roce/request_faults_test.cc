@@ -107,6 +107,66 @@ TEST(RoceRequestFaults, ANakNamesTheFirstPacketWhoseKeyIsGone) {
   host.answer_all();
 }
 
+// --- Results that find no memory at the requester ---
+
+// IBTA vol 1 10.3.1, 10.8.7: it completes with its error and the queue pair goes to the error state.
+TEST(RoceRequestFaults, AResultThatFindsNoMemoryEndsTheQueuePair) {
+  for (const int piece : {0, 1, 2, 3}) {
+    SCOPED_TRACE(piece);
+    RocePair world(small_packets());
+    verbs::WorkRequest request = world.request(piece == 2 ? Verb::kFetchAdd : Verb::kRead, 0, 0, 8);
+    request.local[0].address = kUnmapped;
+    if (piece == 1) {
+      request = world.request(Verb::kRead, 0, 0, 600);
+      request.local_count = 2;
+      request.local[0].length = 300;
+      request.local[1] = {kUnmapped, 300};
+    }
+    request.signaled = piece != 3;
+    ASSERT_EQ(world.pair.post(0, 0, request), PostStatus::kOk);
+    ASSERT_EQ(world.pair.post(0, 0, world.request(Verb::kWrite, 0, 0, 64)), PostStatus::kOk);
+    world.pair.run_until_idle();
+    std::vector<CompletionStatus> expected{CompletionStatus::kLocalAccess, CompletionStatus::kFlushed};
+    if (piece == 3) expected.erase(expected.begin());  // Complete, and nobody asked, before memory said so.
+    EXPECT_EQ(statuses(world.completions(0)), expected);
+    EXPECT_EQ(world.pair.engine(0).state(0), QueueState::kError);
+    ASSERT_EQ(world.pair.host(0).events.size(), 1u);
+    EXPECT_EQ(world.pair.host(0).events[0].kind, engine::AsyncEventKind::kQueueError);
+    EXPECT_EQ(world.pair.pool().in_use(), 0u);
+  }
+}
+
+/// A host that has asked its peer for `length` bytes.
+engine::QueueId reading(SlowHost& host, std::uint32_t length) {
+  const engine::QueueId queue = host.add_queue();
+  verbs::WorkRequest read;
+  read.verb = Verb::kRead;
+  read.length = length;
+  read.local_count = 1;
+  read.local[0] = {kBase, length};
+  read.remote = {kBase, {77, 0}};
+  EXPECT_EQ(host.engine->post(kTimeZero, queue, read, engine::Submission::kInHand), PostStatus::kOk);
+  host.drain();
+  EXPECT_EQ(host.sent, 1u);
+  return queue;
+}
+
+TEST(RoceRequestFaults, AResultOfAnEarlierConnectionEndsNothing) {
+  SlowHost host(small_packets());
+  const engine::QueueId queue = reading(host, 64);
+  wire::Packet data = host.packet(queue, RoceOpcode::kRcReadResponseOnly);
+  data.roce.bth.psn = 100;
+  data.roce.ack.aeth.syndrome = wire::kAckUnlimited;
+  data.payload = wire::pattern_payload(1, 0, 64);
+  host.receive(data);
+  ASSERT_EQ(host.count(AccessKind::kWrite), 1u);
+  host.reset(queue);
+  ASSERT_TRUE(host.answer(AccessKind::kWrite, AccessStatus::kFault));
+  host.answer_all();
+  EXPECT_EQ(host.engine->state(queue), QueueState::kReadyToSend);
+  EXPECT_EQ(statuses(host, queue), std::vector{CompletionStatus::kLocalAccess});
+}
+
 // --- Send with Invalidate ---
 
 // IBTA vol 1 9.5: WRITEs that came before it on its queue pair are carried out first.
@@ -131,6 +191,76 @@ TEST(RoceRequestFaults, AnInvalidateSparesTheWritesBeforeIt) {
   host.write(queue, key);
   host.answer_all();
   EXPECT_EQ(host.engine->counters().naks_sent, 1u);
+}
+
+// --- The error state ---
+
+// IBTA vol 1 10.3.1: memory is not read for the peer any more.
+TEST(RoceRequestFaults, AFailedQueuePairReadsNoMoreForItsPeer) {
+  RoceConfig config;
+  config.transmit_ahead = 4;
+  SlowHost host(config);
+  const verbs::SegmentToken token = host.add_segment();
+  const engine::QueueId queue = host.add_queue();
+  host.receive(read_of(host, queue, token, 2560));
+  ASSERT_EQ(host.count(AccessKind::kRead), 4u);
+  ASSERT_TRUE(host.engine->fail_queue(kTimeZero, queue).ok());
+  for (int each = 0; each < 4; ++each) ASSERT_TRUE(host.answer(AccessKind::kRead));
+  EXPECT_EQ(host.count(AccessKind::kRead), 0u);
+  host.answer_all();
+  EXPECT_EQ(host.sent, 0u);
+}
+
+TEST(RoceRequestFaults, AFailedQueuePairBeginsNoAtomic) {
+  SlowHost host({});
+  const verbs::SegmentToken token = host.add_segment();
+  const engine::QueueId queue = host.add_queue();
+  host.write(queue, token);
+  wire::Packet add = host.packet(queue, RoceOpcode::kRcFetchAdd);
+  add.roce.atomic = {kBase, 1, 0, token.id};
+  host.receive(add);
+  ASSERT_TRUE(host.engine->fail_queue(kTimeZero, queue).ok());
+  ASSERT_TRUE(host.answer(AccessKind::kWrite));
+  EXPECT_EQ(host.count(AccessKind::kAtomic), 0u);
+  // A new connection serves both again.
+  host.reset(queue);
+  add.roce.bth.psn = test::kTheirPsn;
+  host.receive(add);
+  EXPECT_EQ(host.count(AccessKind::kAtomic), 1u);
+  host.answer_all();
+}
+
+// What stands in front of a NAK still leaves: else the peer would not know what the NAK says of it.
+TEST(RoceRequestFaults, DataInFrontOfANakStillLeaves) {
+  RoceConfig config;
+  config.transmit_ahead = 4;
+  SlowHost host(config);
+  const verbs::SegmentToken token = host.add_segment();
+  const engine::QueueId queue = host.add_queue();
+  host.receive(read_of(host, queue, token, 2560));
+  host.write(queue, {token.id + 1, 0});
+  EXPECT_EQ(host.engine->state(queue), QueueState::kError);
+  host.answer_all();
+  EXPECT_EQ(host.sent, 11u);
+  EXPECT_EQ(host.engine->counters().naks_sent, 1u);
+}
+
+// Packets that wait for the record of their queue pair find the error state behind one that is refused.
+TEST(RoceRequestFaults, NothingIsServedBehindARefusedPacketThatWaited) {
+  RoceConfig config;
+  config.queue_cache_entries = 1;
+  SlowHost host(config);
+  const verbs::SegmentToken token = host.add_segment();
+  const engine::QueueId queue = host.add_queue();
+  host.add_queue();
+  host.answer_all();
+  host.receive(host.packet(queue, RoceOpcode::kRcAtomicWrite));
+  host.write(queue, token);
+  ASSERT_EQ(host.count(AccessKind::kFetchContext), 1u);
+  host.answer_all();
+  EXPECT_EQ(host.engine->state(queue), QueueState::kError);
+  EXPECT_EQ(host.engine->counters().naks_sent, 1u);
+  EXPECT_EQ(host.engine->counters().dropped_not_ready, 1u);
 }
 
 }  // namespace

@@ -510,13 +510,17 @@ void Responder::discard_held(QueuePair& pair) {
 
 void Responder::discard(QueuePair& pair) {
   pair.answers.clear();
+  forget_read_data(pair);
+  pair.held_answers = 0;
+  for (SavedResource& saved : pair.saved_resources()) saved = SavedResource{};
+}
+
+void Responder::forget_read_data(QueuePair& pair) {
   pair.reads_to_fetch = 0;
   while (!pair.read_ahead.empty()) {
     core_.pool->release(pair.read_ahead.front().payload.buffer);
     pair.read_ahead.pop();
   }
-  pair.held_answers = 0;
-  for (SavedResource& saved : pair.saved_resources()) saved = SavedResource{};
 }
 
 }  // namespace wharf::roce

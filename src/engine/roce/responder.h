@@ -181,6 +181,9 @@ class Responder {
   void flush_receives(QueuePair& pair);
   /// Forgets all answers and saved resources.
   void discard(QueuePair& pair);
+  /// The queue pair is in the error state: READs and atomics that have not touched memory yet will not,
+  /// unless a refusal stands behind them, which the peer understands once it has all answers before.
+  void drop_reads(QueuePair& pair);
   /// The receive entries are given back: no placement that waits for one may touch memory any more.
   void discard_held(QueuePair& pair);
   /// A memory key is gone: what was accepted and has not touched memory yet fails. `by_peer`: a SEND of the
@@ -264,6 +267,8 @@ class Responder {
   }
   [[gnu::noinline]] void placement_failed(QueuePair& pair, Answer& answer, const AccessSlot& slot);
   void merge_acknowledgements(QueuePair& pair, wire::Packet& out);
+  /// Of READs, which ask for no more.
+  void forget_read_data(QueuePair& pair);
   void push_nak(QueuePair& pair, std::uint8_t syndrome, Psn psn);
   bool refuse(QueuePair& pair, wire::NakCode code, Psn psn);
   void fail(QueuePair& pair);

@@ -19,6 +19,13 @@ using wire::RoceOpcode;
 /// Longest READ in packets; its PSNs must stay within half of the half range. [IBTA vol 1 9.7.1]
 constexpr std::uint64_t kMaxReadPackets = 1U << 22U;
 
+/// Whether an AETH with this syndrome ends the connection. [IBTA vol 1 table 46]
+bool is_fatal(std::uint8_t syndrome) {
+  const wire::Aeth aeth{syndrome, 0};
+  return aeth.syndrome_class() == wire::AethClass::kNak &&
+         aeth.value() != static_cast<std::uint8_t>(NakCode::kSequenceError);
+}
+
 }  // namespace
 
 bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packet) {
@@ -374,6 +381,29 @@ void Responder::atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot,
   // It was started when everything before it was in memory.
   if (pair.held_answers > 0) start_held_answers(now, pair, slot.position);
   expand_reads(pair);
+}
+
+// [IBTA vol 1 10.3.1: in the error state nothing is processed any more]
+void Responder::drop_reads(QueuePair& pair) {
+  bool any = false;
+  for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
+    const Answer& answer = pair.answers[at];
+    if (answer.failed || (answer.kind == AnswerKind::kNak && is_fatal(answer.syndrome))) return;
+    any |= answer.kind == AnswerKind::kRead || answer.kind == AnswerKind::kAtomic;
+  }
+  if (!any) return;
+  // Their places stay: answers of memory know those behind them by their positions.
+  for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
+    Answer& answer = pair.answers[at];
+    const bool waits = answer.kind == AnswerKind::kAtomic && !answer.started;
+    if (answer.kind != AnswerKind::kRead && !waits) continue;
+    answer.kind = AnswerKind::kAcknowledge;
+    answer.outstanding = 0;
+    answer.closed = true;
+    answer.silent = true;
+  }
+  pair.held_answers = 0;
+  forget_read_data(pair);
 }
 
 void Responder::revoke(QueuePair& pair, std::uint32_t remote_key, bool by_peer) {

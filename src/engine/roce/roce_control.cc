@@ -149,7 +149,7 @@ void RoceEngine::clear(TimePs now, QueuePair& pair) {
     requester_.release_inline(pair.send.front());
     pair.send.pop();
   }
-  pair.fetch_issued = pair.send.tail();
+  pair.fetch_issued = pair.first_work = pair.send.tail();
   responder_.discard(pair);
   responder_.discard_held(pair);
   pair.receives.clear();

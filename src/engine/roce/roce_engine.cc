@@ -95,6 +95,7 @@ void RoceEngine::enter_error(TimePs now, QueuePair& pair, bool report) {
   }
   requester_.flush(pair);
   responder_.flush_receives(pair);
+  responder_.drop_reads(pair);
 }
 
 // The flush needs no context but the ring positions; whoever the peer was, it cannot be answered any more.
@@ -496,6 +497,8 @@ void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
     core_.close_access(*slot);
   }
   while (const wire::Packet* packet = contexts_.front_packet(pair)) {
+    if (pair.fatal) [[unlikely]]
+      run(now, pair);  // As between packets that do not wait: the next one finds the error state.
     const std::uint32_t key = needed_key(pair, *packet);
     if (!contexts_.has_key(key)) {
       contexts_.need_key(now, pair, key);
