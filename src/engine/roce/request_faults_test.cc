@@ -193,6 +193,52 @@ TEST(RoceRequestFaults, AnInvalidateSparesTheWritesBeforeIt) {
   EXPECT_EQ(host.engine->counters().naks_sent, 1u);
 }
 
+// --- The receive entry at fault ---
+
+// IBTA vol 1 9.9.3: it says what was wrong, also of a message of several packets, and that it was too small.
+TEST(RoceRequestFaults, TheReceiveEntryAtFaultSaysSo) {
+  struct Case {
+    std::uint64_t address;
+    std::uint32_t room;
+    std::uint32_t length;
+    CompletionStatus status;
+  };
+  for (const Case& each : {Case{kUnmapped, 64, 64, CompletionStatus::kLocalAccess},
+                           {kUnmapped, 600, 600, CompletionStatus::kLocalAccess},
+                           {kBase, 63, 64, CompletionStatus::kLocalLength},
+                           {kBase, 300, 600, CompletionStatus::kLocalLength}}) {
+    SCOPED_TRACE(each.length);
+    RocePair world(small_packets());
+    verbs::ReceiveRequest receive = world.receive(0, each.room);
+    receive.local[0].address = each.address;
+    ASSERT_EQ(world.pair.post_receive(1, 0, receive), PostStatus::kOk);
+    ASSERT_EQ(world.pair.post_receive(1, 0, world.receive(0, 64)), PostStatus::kOk);
+    world.pair.post(0, 0, world.request(Verb::kSend, 0, 0, each.length));
+    world.pair.run_until_idle();
+    EXPECT_EQ(statuses(world.completions(1)), (std::vector{each.status, CompletionStatus::kFlushed}));
+    EXPECT_EQ(world.pair.engine(1).state(0), QueueState::kError);
+  }
+}
+
+// A message may end while its refusal waits for the rest of its data.
+TEST(RoceRequestFaults, AMessageThatEndsAfterItsFaultIsNoSuccess) {
+  SlowHost host({});
+  const engine::QueueId queue = queue_with_entries(host, 1);
+  const auto send = [&](RoceOpcode opcode, std::uint32_t length) {
+    wire::Packet packet = host.packet(queue, opcode);
+    packet.payload = wire::pattern_payload(1, 0, length);
+    host.receive(packet);
+  };
+  send(RoceOpcode::kRcSendFirst, 256);
+  ASSERT_TRUE(host.answer(AccessKind::kFetchReceiveEntry));
+  send(RoceOpcode::kRcSendMiddle, 256);
+  ASSERT_TRUE(host.answer(AccessKind::kWrite, AccessStatus::kFault));
+  send(RoceOpcode::kRcSendLast, 64);
+  host.answer_all();
+  EXPECT_EQ(statuses(host, queue), std::vector{CompletionStatus::kLocalAccess});
+  EXPECT_EQ(host.engine->state(queue), QueueState::kError);
+}
+
 // --- The error state ---
 
 // IBTA vol 1 10.3.1: memory is not read for the peer any more.
@@ -261,6 +307,37 @@ TEST(RoceRequestFaults, NothingIsServedBehindARefusedPacketThatWaited) {
   EXPECT_EQ(host.engine->state(queue), QueueState::kError);
   EXPECT_EQ(host.engine->counters().naks_sent, 1u);
   EXPECT_EQ(host.engine->counters().dropped_not_ready, 1u);
+}
+
+// --- Sequence NAKs and receives ---
+
+// IBTA vol 1 9.7.5.1.2: silence ends when the expected packet comes, also when it finds no receive.
+TEST(RoceRequestFaults, APacketThatFindsNoReceiveEndsTheSilence) {
+  SlowHost host({});
+  const verbs::SegmentToken token = host.add_segment();
+  const engine::QueueId queue = host.add_queue();
+  const wire::Packet expected = host.packet(queue, RoceOpcode::kRcSendOnly);
+  wire::Packet later = host.packet(queue, RoceOpcode::kRcWriteOnly);
+  later.roce.reth = {kBase, token.id, 0};
+  host.receive(later);
+  EXPECT_EQ(host.engine->counters().naks_sent, 1u);
+  host.receive(expected);
+  EXPECT_EQ(host.engine->counters().rnr_naks_sent, 1u);
+  host.receive(later);
+  EXPECT_EQ(host.engine->counters().naks_sent, 2u);
+  host.receive(later);
+  EXPECT_EQ(host.engine->counters().naks_sent, 2u);
+}
+
+TEST(RoceRequestFaults, ADisconnectFlushesReceivesWithoutAPeer) {
+  SlowHost host({});
+  const engine::QueueId queue = host.engine->create_queue(kTimeZero, {}).value();
+  ASSERT_EQ(host.engine->post_receive(kTimeZero, queue, {}), PostStatus::kOk);
+  ASSERT_TRUE(host.engine->disconnect(kTimeZero, queue, queue).ok());
+  host.answer_all();
+  EXPECT_EQ(statuses(host, queue), std::vector{CompletionStatus::kFlushed});
+  engine::AsyncEvent event;
+  EXPECT_FALSE(host.engine->poll_event(event));
 }
 
 }  // namespace

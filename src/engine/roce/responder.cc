@@ -11,6 +11,7 @@ namespace {
 using engine::AccessKind;
 using engine::AccessResult;
 using engine::AccessStatus;
+using verbs::CompletionStatus;
 using verbs::Verb;
 using wire::NakCode;
 using wire::RoceOpcode;
@@ -299,7 +300,10 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
   const std::uint32_t offset = first ? 0 : responder.received;
   const std::uint64_t room = entry.local.bytes(entry.local_count);
   // [IBTA vol 1 9.7.4.1.6: the receive buffer is too small]
-  if (std::uint64_t{offset} + length > room) return refuse(pair, NakCode::kInvalidRequest, psn);
+  if (std::uint64_t{offset} + length > room) {
+    pair.receives.note_fault(position, verbs::CompletionStatus::kLocalLength);
+    return refuse(pair, NakCode::kInvalidRequest, psn);
+  }
 
   if (first) {
     responder.receive_position = pair.receives.take();
@@ -352,7 +356,7 @@ CompletionEntry& Responder::push_receive_completion(QueuePair& pair, Verb verb,
 
 void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Verb verb,
                                  std::uint32_t length) {
-  CompletionEntry& record = push_receive_completion(pair, verb, verbs::CompletionStatus::kSuccess);
+  CompletionEntry& record = push_receive_completion(pair, verb, pair.receives.fault_of(pair.receives.head()));
   record.operation = packet.operation;
   record.length = length;
   const bool datagram = pair.context.service == Service::kDatagram;
@@ -465,10 +469,12 @@ void Responder::flush_receives(QueuePair& pair) {
     // The entry that ended the queue pair says why.
     const bool ended =
         pair.receives.head() != pair.receives.taken() && pair.receives.is_bad(pair.receives.head());
+    const verbs::CompletionStatus fault = pair.receives.fault_of(pair.receives.head());
     // No later error of memory changes what the program is told here.
-    push_receive_completion(
-        pair, Verb::kSend,
-        ended ? verbs::CompletionStatus::kLocalOperation : verbs::CompletionStatus::kFlushed)
+    push_receive_completion(pair, Verb::kSend,
+                            ended                                 ? CompletionStatus::kLocalOperation
+                            : fault != CompletionStatus::kSuccess ? fault
+                                                                  : CompletionStatus::kFlushed)
         .work = pair.receives.head() + kFarAway;
     pair.receives.pop();
   }
@@ -491,6 +497,9 @@ void Responder::placement_failed(QueuePair& pair, Answer& answer, const AccessSl
     CompletionEntry& entry = pair.receive_completions[at];
     if (entry.work == slot.entry) entry.status = verbs::CompletionStatus::kLocalAccess;
   }
+  // Or its message has not ended yet.
+  if (!pair.receives.empty() && pair.receives.head() == slot.entry)
+    pair.receives.note_fault(slot.entry, verbs::CompletionStatus::kLocalAccess);
 }
 
 void Responder::discard_held(QueuePair& pair) {

@@ -314,7 +314,11 @@ Result<void> RoceEngine::disconnect(TimePs now, engine::QueueId queue, engine::P
   }
   if (peer != queue || pair->service == Service::kDatagram)
     return input_error("queue pair " + std::to_string(queue) + " has no peer " + std::to_string(peer));
-  if (pair->driver_state != QueueState::kInit) fail(now, *pair, true);
+  if (pair->driver_state != QueueState::kInit) {
+    fail(now, *pair, true);
+  } else {
+    responder_.flush_receives(*pair);  // All that a queue pair without a peer can hold.
+  }
   return reset(now, queue);
 }
 
