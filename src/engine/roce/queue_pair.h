@@ -341,6 +341,7 @@ struct QueuePair {
   engine::QueueConfig config;
   std::uint32_t peer_host = 0xffff'ffff;  ///< Whom it was connected to; nobody in INIT.
   Service service = Service::kReliable;
+  std::uint8_t mtu_shift = 0;  ///< log2 of the path MTU that both ends agreed on.
   QueueAttributes attributes;
   std::vector<AddressHandle> handles;  ///< Datagrams: by PeerId.
   std::uint16_t read_limit = 0;        ///< max_rd_atomic that both ends agreed on.

@@ -193,6 +193,43 @@ TEST(RoceRequestFaults, AnInvalidateSparesTheWritesBeforeIt) {
   EXPECT_EQ(host.engine->counters().naks_sent, 1u);
 }
 
+// --- Lengths ---
+
+// A READ takes as many PSNs as its answer has packets of the MTU that both ends agreed on.
+TEST(RoceRequestFaults, AReadOfTooManyPacketsIsRefusedAtPost) {
+  RoceConfig large;
+  large.path_mtu = 4096;
+  RocePair world(large, small_packets(), {});
+  verbs::WorkRequest read = world.request(Verb::kRead, 0, 0, (1U << 30U) + 1);
+  EXPECT_EQ(world.pair.post(0, 0, read), PostStatus::kBadRequest);
+  EXPECT_EQ(world.pair.engine(0).state(0), QueueState::kReadyToSend);
+  read.length = read.local[0].length = 1U << 30U;
+  EXPECT_EQ(world.pair.post(0, 0, read), PostStatus::kOk);
+}
+
+// IBTA vol 1 9.9.2.4: READ data of more than the path MTU is a bad response.
+TEST(RoceRequestFaults, ReadDataAboveThePathMtuIsBad) {
+  SlowHost host(small_packets());
+  const engine::QueueId queue = reading(host, 300);
+  wire::Packet data = host.packet(queue, RoceOpcode::kRcReadResponseFirst);
+  data.roce.bth.psn = 100;
+  data.roce.ack.aeth.syndrome = wire::kAckUnlimited;
+  data.payload = wire::pattern_payload(1, 0, 257);
+  host.receive(data);
+  host.answer_all();
+  EXPECT_EQ(statuses(host, queue), std::vector{CompletionStatus::kResponseLength});
+}
+
+TEST(RoceRequestFaults, APeerThatServesNoReadsIsRefused) {
+  ExchangeRecord peer;
+  peer.queue_number = kFirstQueueNumber;
+  peer.path_mtu = 256;
+  peer.responder_resources = 1;
+  EXPECT_TRUE(decode_exchange(encode(peer)).ok());
+  peer.responder_resources = 0;
+  EXPECT_FALSE(decode_exchange(encode(peer)).ok());
+}
+
 // --- The receive entry at fault ---
 
 // IBTA vol 1 9.9.3: it says what was wrong, also of a message of several packets, and that it was too small.

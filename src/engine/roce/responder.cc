@@ -200,9 +200,10 @@ bool Responder::in_order(TimePs now, QueuePair& pair, const wire::Packet& packet
   const bool fits =
       step.first ? responder.message == MessageInProgress::kNone : responder.message == step.kind;
   if (!fits) return refuse(pair, NakCode::kInvalidRequest, psn);
-  // [IBTA vol 1 9.7.4.1.6: First and Middle carry exactly the path MTU, Last at least one byte]
+  // [IBTA vol 1 9.7.4.1.6: First and Middle carry exactly the path MTU, Last at least one byte, none more]
   const std::uint32_t length = packet.payload.length;
-  const bool length_fits = step.last ? step.first || length > 0 : length == pair.context.path_mtu;
+  const std::uint32_t mtu = pair.context.path_mtu;
+  const bool length_fits = step.last ? length <= mtu && (step.first || length > 0) : length == mtu;
   if (!length_fits) return refuse(pair, NakCode::kInvalidRequest, psn);
   return step.kind == MessageInProgress::kWrite ? take_write(pair, packet, step.first, step.last)
                                                 : take_send(pair, packet, step.first, step.last);

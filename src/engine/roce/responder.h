@@ -58,8 +58,8 @@ class Responder {
 
   /// A request packet. When it is refused for good, the NAK is queued and `pair.fatal` is set.
   [[gnu::always_inline]] void receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
-    if (packet.roce.bth.opcode == wire::RoceOpcode::kRcWriteOnly && is_taking(pair) &&
-        take_plain_write(pair, packet)) {
+    if (packet.roce.bth.opcode == wire::RoceOpcode::kRcWriteOnly &&
+        packet.payload.length <= pair.context.path_mtu && is_taking(pair) && take_plain_write(pair, packet)) {
       // A later packet that seems to go on with this WRITE asks for its key, see RoceEngine::needed_key().
       pair.context.responder.remote_key = packet.roce.reth.remote_key;
       core_.pool->retain(packet.payload.buffer);

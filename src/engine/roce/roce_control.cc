@@ -274,7 +274,7 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
   pair->peer_host = remote.host.number;
   context.remote_queue_number = remote.queue_number;
   context.path_mtu = std::min(core_.config.path_mtu, remote.path_mtu);
-  context.mtu_shift = static_cast<std::uint8_t>(std::countr_zero(context.path_mtu));
+  context.mtu_shift = pair->mtu_shift = static_cast<std::uint8_t>(std::countr_zero(context.path_mtu));
   prepare_start(*pair);
   ResponderContext& responder = context.responder;
   responder.expected = remote.starting_psn;

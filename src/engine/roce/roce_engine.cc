@@ -232,11 +232,13 @@ bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
     congestion_.on_notified(now, pair);
     return;
   }
-  if (packet.trim != wire::TrimState::kWhole || packet.payload.length > context.path_mtu) {
+  // A reliable connection refuses what is too long, see Responder::in_order(). [IBTA vol 1 9.7.4.1.6]
+  const bool reliable = context.service == Service::kReliable;
+  if (packet.trim != wire::TrimState::kWhole || (!reliable && packet.payload.length > context.path_mtu)) {
     ++counters.dropped_oversized;
     return;
   }
-  if (context.service != Service::kReliable) [[unlikely]] {
+  if (!reliable) [[unlikely]] {
     return responder_.receive_unreliable(pair, packet);
   }
   if (packet.mark == wire::CongestionMark::kExperienced && kind != PacketKind::kAnswer) {
