@@ -67,6 +67,8 @@ Result<ExchangeRecord> decode_exchange(std::span<const std::byte> blob) {
   if (!std::has_single_bit(record.path_mtu) || record.path_mtu < 256 || record.path_mtu > kAccountingMtu) {
     return refuse("path MTU " + std::to_string(record.path_mtu), "a power of two from 256 to 32768");
   }
+  // [IBTA vol 1 9.4.4: a READ would wait for ever]
+  if (reliable && record.responder_resources == 0) return refuse("no responder resources", "1 to 255");
   if (reliable) return record;
   record.service = static_cast<Service>(load_u8(at + 20));
   if (record.service != Service::kUnreliable && record.service != Service::kDatagram) {

@@ -341,6 +341,7 @@ struct QueuePair {
   engine::QueueConfig config;
   std::uint32_t peer_host = 0xffff'ffff;  ///< Whom it was connected to; nobody in INIT.
   Service service = Service::kReliable;
+  std::uint8_t mtu_shift = 0;  ///< log2 of the path MTU that both ends agreed on.
   QueueAttributes attributes;
   std::vector<AddressHandle> handles;  ///< Datagrams: by PeerId.
   std::uint16_t read_limit = 0;        ///< max_rd_atomic that both ends agreed on.
@@ -373,6 +374,7 @@ struct QueuePair {
   Position read_expanding = 0;         ///< First answer whose READ data may still have to be asked for.
   std::uint32_t reads_to_fetch = 0;    ///< READs among the answers whose data has not all been asked for.
   std::uint32_t held_answers = 0;      ///< READs and atomics that have not started.
+  Position first_work = 0;             ///< Work requests before it are those of earlier connections.
   SavedResource* resources = nullptr;  ///< As many as the connection saves, see saved_resources().
   std::uint32_t resources_touched = 0;
   std::uint64_t resources_saved = 0;

@@ -6,6 +6,7 @@
 
 #include "engine/roce/pieces.h"
 #include "engine/roce/position_ring.h"
+#include "verbs/completion.h"
 #include "verbs/work_request.h"
 
 namespace wharf::roce {
@@ -34,6 +35,7 @@ class ReceiveQueue {
     begin_ = entries_.tail();
     taken_ = fetched_ = fetch_issued_ = entries_.tail();
     has_bad_ = false;
+    fault_ = verbs::CompletionStatus::kSuccess;
   }
 
   bool full() const { return entries_.full(); }
@@ -104,6 +106,17 @@ class ReceiveQueue {
     return has_bad_ && static_cast<std::int32_t>(position - first_bad_) >= 0;
   }
 
+  /// The message that takes the entry cannot have it, or its bytes cannot be placed there.
+  void note_fault(Position position, verbs::CompletionStatus why) {
+    fault_ = why;
+    faulty_ = position;
+  }
+  /// How the entry ends when its message does, or when the queue pair is flushed: kSuccess without a fault.
+  verbs::CompletionStatus fault_of(Position position) const {
+    if (position == faulty_) return fault_;
+    return verbs::CompletionStatus::kSuccess;
+  }
+
   std::size_t bytes_touched() const { return entries_.bytes_touched(); }
 
  private:
@@ -114,7 +127,9 @@ class ReceiveQueue {
   Position fetched_ = 0;
   Position fetch_issued_ = 0;
   bool has_bad_ = false;
+  verbs::CompletionStatus fault_ = verbs::CompletionStatus::kSuccess;
   Position first_bad_ = 0;
+  Position faulty_ = 0;
 };
 
 }  // namespace wharf::roce

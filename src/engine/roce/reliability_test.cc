@@ -242,7 +242,8 @@ TEST(RoceReliability, RefusesBrokenSequencesAndLengths) {
         Case{RoceOpcode::kRcSendMiddle, 256, 0}, Case{RoceOpcode::kRcWriteFirst, 255, 600},
         Case{RoceOpcode::kRcWriteFirst, 256, 256}, Case{RoceOpcode::kRcWriteOnly, 64, 65},
         Case{RoceOpcode::kRcWriteOnly, 64, 63}, Case{RoceOpcode::kRcFlush, 0, 8},
-        Case{RoceOpcode::kRcAtomicWrite, 8, 8}}) {
+        Case{RoceOpcode::kRcAtomicWrite, 8, 8}, Case{RoceOpcode::kRcWriteOnly, 257, 257},
+        Case{RoceOpcode::kRcSendOnly, 257, 0}}) {
     SCOPED_TRACE(static_cast<int>(broken.opcode));
     RocePair world(small_packets());
     world.pair.post_receive(1, 0, world.receive(0, 4096));

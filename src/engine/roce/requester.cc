@@ -161,8 +161,10 @@ bool Requester::post_behind_others(QueuePair& pair, const verbs::WorkRequest& re
     if (is_inline && !verbs::carries_payload(request.verb)) return PostStatus::kBadRequest;
     const std::uint64_t have = is_inline ? request.inline_data.length : local_bytes(request);
     if (have != request.length || request.length > verbs::kMaxMessageBytes) return PostStatus::kBadRequest;
-    // Half of the PSN range bounds a READ: 1 GiB at a path MTU of 256.
-    if (request.length > std::uint64_t{kPsnSpanLimit} * core_.config.path_mtu) return PostStatus::kBadRequest;
+    // A quarter of the PSN range bounds a READ: 1 GiB at a path MTU of 256. The peer may take less than we.
+    const std::uint64_t mtu =
+        request.verb == Verb::kRead ? std::uint64_t{1} << pair.mtu_shift : core_.config.path_mtu;
+    if (request.length > kPsnSpanLimit * mtu) return PostStatus::kBadRequest;
   }
   return PostStatus::kOk;
 }

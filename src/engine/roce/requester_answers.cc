@@ -370,6 +370,10 @@ void Requester::response_placed(QueuePair& pair, const AccessSlot& slot, const A
     CompletionEntry& entry = pair.send_completions[at];
     if (entry.work == slot.position && !entry.visible) entry.status = status;
   }
+  // Of this connection, whether or not anybody is told of the request. [IBTA vol 1 10.3.1]
+  if (static_cast<std::int32_t>(slot.position - pair.first_work) < 0) return;
+  pair.fatal = true;
+  core_.kick(pair);
 }
 
 // --- Completion ---

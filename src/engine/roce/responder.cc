@@ -11,6 +11,7 @@ namespace {
 using engine::AccessKind;
 using engine::AccessResult;
 using engine::AccessStatus;
+using verbs::CompletionStatus;
 using verbs::Verb;
 using wire::NakCode;
 using wire::RoceOpcode;
@@ -160,6 +161,7 @@ void Responder::receive_other(TimePs now, QueuePair& pair, const wire::Packet& p
   const std::int32_t ahead = wire::psn_difference(packet.roce.bth.psn, responder.expected);
   bool usable = true;
   if (ahead == 0) {
+    responder.nak_sent = false;  // It came, whatever becomes of it.
     usable = in_order(now, pair, packet);
   } else if (ahead < 0) {
     ++core_.counters.duplicate_requests;
@@ -198,9 +200,10 @@ bool Responder::in_order(TimePs now, QueuePair& pair, const wire::Packet& packet
   const bool fits =
       step.first ? responder.message == MessageInProgress::kNone : responder.message == step.kind;
   if (!fits) return refuse(pair, NakCode::kInvalidRequest, psn);
-  // [IBTA vol 1 9.7.4.1.6: First and Middle carry exactly the path MTU, Last at least one byte]
+  // [IBTA vol 1 9.7.4.1.6: First and Middle carry exactly the path MTU, Last at least one byte, none more]
   const std::uint32_t length = packet.payload.length;
-  const bool length_fits = step.last ? step.first || length > 0 : length == pair.context.path_mtu;
+  const std::uint32_t mtu = pair.context.path_mtu;
+  const bool length_fits = step.last ? length <= mtu && (step.first || length > 0) : length == mtu;
   if (!length_fits) return refuse(pair, NakCode::kInvalidRequest, psn);
   return step.kind == MessageInProgress::kWrite ? take_write(pair, packet, step.first, step.last)
                                                 : take_send(pair, packet, step.first, step.last);
@@ -298,7 +301,10 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
   const std::uint32_t offset = first ? 0 : responder.received;
   const std::uint64_t room = entry.local.bytes(entry.local_count);
   // [IBTA vol 1 9.7.4.1.6: the receive buffer is too small]
-  if (std::uint64_t{offset} + length > room) return refuse(pair, NakCode::kInvalidRequest, psn);
+  if (std::uint64_t{offset} + length > room) {
+    pair.receives.note_fault(position, verbs::CompletionStatus::kLocalLength);
+    return refuse(pair, NakCode::kInvalidRequest, psn);
+  }
 
   if (first) {
     responder.receive_position = pair.receives.take();
@@ -317,7 +323,7 @@ bool Responder::take_send(QueuePair& pair, const wire::Packet& packet, bool firs
   if (last) {
     if (invalidates) {
       core_.keys.invalidate(roce.invalidate_key);
-      for (const auto& other : core_.queues) revoke(*other, roce.invalidate_key);
+      for (const auto& other : core_.queues) revoke(*other, roce.invalidate_key, other.get() == &pair);
     }
     const Verb verb = invalidates                          ? Verb::kSendInvalidate
                       : carries_immediate(roce.bth.opcode) ? Verb::kSendImm
@@ -351,7 +357,7 @@ CompletionEntry& Responder::push_receive_completion(QueuePair& pair, Verb verb,
 
 void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Verb verb,
                                  std::uint32_t length) {
-  CompletionEntry& record = push_receive_completion(pair, verb, verbs::CompletionStatus::kSuccess);
+  CompletionEntry& record = push_receive_completion(pair, verb, pair.receives.fault_of(pair.receives.head()));
   record.operation = packet.operation;
   record.length = length;
   const bool datagram = pair.context.service == Service::kDatagram;
@@ -440,8 +446,7 @@ void Responder::fail_placement(QueuePair& pair, Answer& answer, Psn psn, Positio
     end_entry(pair, entry, verbs::CompletionStatus::kLocalOperation);
     return fail(pair);
   }
-  if (!answer.failed) answer.fault_psn = psn;
-  answer.failed = true;
+  note_fault(answer, psn);
   answer.closed = true;
   end_entry(pair, entry, verbs::CompletionStatus::kLocalOperation);
 }
@@ -465,10 +470,12 @@ void Responder::flush_receives(QueuePair& pair) {
     // The entry that ended the queue pair says why.
     const bool ended =
         pair.receives.head() != pair.receives.taken() && pair.receives.is_bad(pair.receives.head());
+    const verbs::CompletionStatus fault = pair.receives.fault_of(pair.receives.head());
     // No later error of memory changes what the program is told here.
-    push_receive_completion(
-        pair, Verb::kSend,
-        ended ? verbs::CompletionStatus::kLocalOperation : verbs::CompletionStatus::kFlushed)
+    push_receive_completion(pair, Verb::kSend,
+                            ended                                 ? CompletionStatus::kLocalOperation
+                            : fault != CompletionStatus::kSuccess ? fault
+                                                                  : CompletionStatus::kFlushed)
         .work = pair.receives.head() + kFarAway;
     pair.receives.pop();
   }
@@ -480,9 +487,8 @@ void Responder::flush_receives(QueuePair& pair) {
 
 void Responder::placement_failed(QueuePair& pair, Answer& answer, const AccessSlot& slot) {
   if (pair.service == Service::kReliable) {
-    answer.failed = true;
+    note_fault(answer, slot.detail);
     answer.closed = true;
-    answer.fault_psn = slot.detail;
   } else {
     fail(pair);  // Nobody is waiting for a NAK.
   }
@@ -492,6 +498,9 @@ void Responder::placement_failed(QueuePair& pair, Answer& answer, const AccessSl
     CompletionEntry& entry = pair.receive_completions[at];
     if (entry.work == slot.entry) entry.status = verbs::CompletionStatus::kLocalAccess;
   }
+  // Or its message has not ended yet.
+  if (!pair.receives.empty() && pair.receives.head() == slot.entry)
+    pair.receives.note_fault(slot.entry, verbs::CompletionStatus::kLocalAccess);
 }
 
 void Responder::discard_held(QueuePair& pair) {
@@ -511,13 +520,17 @@ void Responder::discard_held(QueuePair& pair) {
 
 void Responder::discard(QueuePair& pair) {
   pair.answers.clear();
+  forget_read_data(pair);
+  pair.held_answers = 0;
+  for (SavedResource& saved : pair.saved_resources()) saved = SavedResource{};
+}
+
+void Responder::forget_read_data(QueuePair& pair) {
   pair.reads_to_fetch = 0;
   while (!pair.read_ahead.empty()) {
     core_.pool->release(pair.read_ahead.front().payload.buffer);
     pair.read_ahead.pop();
   }
-  pair.held_answers = 0;
-  for (SavedResource& saved : pair.saved_resources()) saved = SavedResource{};
 }
 
 }  // namespace wharf::roce

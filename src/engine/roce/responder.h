@@ -58,8 +58,8 @@ class Responder {
 
   /// A request packet. When it is refused for good, the NAK is queued and `pair.fatal` is set.
   [[gnu::always_inline]] void receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
-    if (packet.roce.bth.opcode == wire::RoceOpcode::kRcWriteOnly && is_taking(pair) &&
-        take_plain_write(pair, packet)) {
+    if (packet.roce.bth.opcode == wire::RoceOpcode::kRcWriteOnly &&
+        packet.payload.length <= pair.context.path_mtu && is_taking(pair) && take_plain_write(pair, packet)) {
       // A later packet that seems to go on with this WRITE asks for its key, see RoceEngine::needed_key().
       pair.context.responder.remote_key = packet.roce.reth.remote_key;
       core_.pool->retain(packet.payload.buffer);
@@ -133,7 +133,7 @@ class Responder {
     if (!pair.answers.contains(slot.position)) return;
     Answer& answer = pair.answers[slot.position];
     --answer.outstanding;
-    if (result.status != engine::AccessStatus::kDone && !answer.failed) [[unlikely]] {
+    if (result.status != engine::AccessStatus::kDone) [[unlikely]] {
       placement_failed(pair, answer, slot);
     }
     if (answer.outstanding != 0) return;
@@ -181,10 +181,14 @@ class Responder {
   void flush_receives(QueuePair& pair);
   /// Forgets all answers and saved resources.
   void discard(QueuePair& pair);
+  /// The queue pair is in the error state: READs and atomics that have not touched memory yet will not,
+  /// unless a refusal stands behind them, which the peer understands once it has all answers before.
+  void drop_reads(QueuePair& pair);
   /// The receive entries are given back: no placement that waits for one may touch memory any more.
   void discard_held(QueuePair& pair);
-  /// A memory key is gone: what was accepted and has not touched memory yet fails.
-  void revoke(QueuePair& pair, std::uint32_t remote_key);
+  /// A memory key is gone: what was accepted and has not touched memory yet fails. `by_peer`: a SEND of the
+  /// same queue pair took it. WRITEs that came before that are carried out, and it is told of behind them.
+  void revoke(QueuePair& pair, std::uint32_t remote_key, bool by_peer = false);
 
  private:
   // Unreliable service, in responder_unreliable.cc.
@@ -214,7 +218,6 @@ class Responder {
                                      bool message_ends) {
     ResponderContext& responder = pair.context.responder;
     pair.expect(wire::psn_add(responder.expected, 1));
-    responder.nak_sent = false;
     if (message_ends) responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
     answer.psn = packet.roce.bth.psn;
     answer.message_sequence = responder.message_sequence;
@@ -256,8 +259,16 @@ class Responder {
     answer.failed = false;
     return answer;
   }
+  /// The packet `psn` of `answer` cannot be carried out. A NAK acknowledges all before its PSN, so it names
+  /// the first packet that failed, which need not have been the first to fail. [IBTA vol 1 9.7.5.1.1]
+  static void note_fault(Answer& answer, Psn psn) {
+    if (!answer.failed || wire::psn_before(psn, answer.fault_psn)) answer.fault_psn = psn;
+    answer.failed = true;
+  }
   [[gnu::noinline]] void placement_failed(QueuePair& pair, Answer& answer, const AccessSlot& slot);
   void merge_acknowledgements(QueuePair& pair, wire::Packet& out);
+  /// Of READs, which ask for no more.
+  void forget_read_data(QueuePair& pair);
   void push_nak(QueuePair& pair, std::uint8_t syndrome, Psn psn);
   bool refuse(QueuePair& pair, wire::NakCode code, Psn psn);
   void fail(QueuePair& pair);

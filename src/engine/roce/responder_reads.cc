@@ -19,6 +19,13 @@ using wire::RoceOpcode;
 /// Longest READ in packets; its PSNs must stay within half of the half range. [IBTA vol 1 9.7.1]
 constexpr std::uint64_t kMaxReadPackets = 1U << 22U;
 
+/// Whether an AETH with this syndrome ends the connection. [IBTA vol 1 table 46]
+bool is_fatal(std::uint8_t syndrome) {
+  const wire::Aeth aeth{syndrome, 0};
+  return aeth.syndrome_class() == wire::AethClass::kNak &&
+         aeth.value() != static_cast<std::uint8_t>(NakCode::kSequenceError);
+}
+
 }  // namespace
 
 bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packet) {
@@ -47,7 +54,6 @@ bool Responder::take_read(TimePs now, QueuePair& pair, const wire::Packet& packe
   // A READ takes the PSNs of its answer, and counts as completed when it is valid. [IBTA vol
   // 1 9.7.3, 9.7.7.1]
   pair.expect(wire::psn_add(psn, saved.packets));
-  responder.nak_sent = false;
   responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
   answer_read(now, pair, packet, saved, saved.packets, order);
   return true;
@@ -157,7 +163,6 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
   saved.packets = 1;
   saved.atomic = true;
   pair.expect(wire::psn_add(psn, 1));
-  responder.nak_sent = false;
   responder.message_sequence = wire::psn_add(responder.message_sequence, 1);
   close_acknowledge(pair);
   Answer& answer = push_answer(pair, AnswerKind::kAtomic, psn);
@@ -378,7 +383,30 @@ void Responder::atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot,
   expand_reads(pair);
 }
 
-void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
+// [IBTA vol 1 10.3.1: in the error state nothing is processed any more]
+void Responder::drop_reads(QueuePair& pair) {
+  bool any = false;
+  for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
+    const Answer& answer = pair.answers[at];
+    if (answer.failed || (answer.kind == AnswerKind::kNak && is_fatal(answer.syndrome))) return;
+    any |= answer.kind == AnswerKind::kRead || answer.kind == AnswerKind::kAtomic;
+  }
+  if (!any) return;
+  // Their places stay: answers of memory know those behind them by their positions.
+  for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
+    Answer& answer = pair.answers[at];
+    const bool waits = answer.kind == AnswerKind::kAtomic && !answer.started;
+    if (answer.kind != AnswerKind::kRead && !waits) continue;
+    answer.kind = AnswerKind::kAcknowledge;
+    answer.outstanding = 0;
+    answer.closed = true;
+    answer.silent = true;
+  }
+  pair.held_answers = 0;
+  forget_read_data(pair);
+}
+
+void Responder::revoke(QueuePair& pair, std::uint32_t remote_key, bool by_peer) {
   pair.usual = {};
   bool any = false;
   for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
@@ -394,6 +422,9 @@ void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
       any = true;
     }
   }
+  if (any) core_.kick(pair);
+  // The responder carries out WRITEs and SENDs in order. [IBTA vol 1 9.5]
+  if (by_peer) return;
   // WRITEs that stand behind a placement which waits for its receive entry.
   std::uint32_t last = kNoSlot;
   for (std::uint32_t index = pair.held_first; index != kNoSlot;) {
@@ -404,10 +435,7 @@ void Responder::revoke(QueuePair& pair, std::uint32_t remote_key) {
       if (pair.answers.contains(slot.position)) {
         Answer& answer = pair.answers[slot.position];
         --answer.outstanding;
-        if (pair.service == Service::kReliable) {
-          if (!answer.failed) answer.fault_psn = slot.detail;
-          answer.failed = true;
-        }
+        if (pair.service == Service::kReliable) note_fault(answer, slot.detail);
         answer.closed = true;
         any = true;
       }

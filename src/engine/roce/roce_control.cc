@@ -149,7 +149,7 @@ void RoceEngine::clear(TimePs now, QueuePair& pair) {
     requester_.release_inline(pair.send.front());
     pair.send.pop();
   }
-  pair.fetch_issued = pair.send.tail();
+  pair.fetch_issued = pair.first_work = pair.send.tail();
   responder_.discard(pair);
   responder_.discard_held(pair);
   pair.receives.clear();
@@ -274,7 +274,7 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
   pair->peer_host = remote.host.number;
   context.remote_queue_number = remote.queue_number;
   context.path_mtu = std::min(core_.config.path_mtu, remote.path_mtu);
-  context.mtu_shift = static_cast<std::uint8_t>(std::countr_zero(context.path_mtu));
+  context.mtu_shift = pair->mtu_shift = static_cast<std::uint8_t>(std::countr_zero(context.path_mtu));
   prepare_start(*pair);
   ResponderContext& responder = context.responder;
   responder.expected = remote.starting_psn;
@@ -314,7 +314,11 @@ Result<void> RoceEngine::disconnect(TimePs now, engine::QueueId queue, engine::P
   }
   if (peer != queue || pair->service == Service::kDatagram)
     return input_error("queue pair " + std::to_string(queue) + " has no peer " + std::to_string(peer));
-  if (pair->driver_state != QueueState::kInit) fail(now, *pair, true);
+  if (pair->driver_state != QueueState::kInit) {
+    fail(now, *pair, true);
+  } else {
+    responder_.flush_receives(*pair);  // All that a queue pair without a peer can hold.
+  }
   return reset(now, queue);
 }
 

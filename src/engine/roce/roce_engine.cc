@@ -95,6 +95,7 @@ void RoceEngine::enter_error(TimePs now, QueuePair& pair, bool report) {
   }
   requester_.flush(pair);
   responder_.flush_receives(pair);
+  responder_.drop_reads(pair);
 }
 
 // The flush needs no context but the ring positions; whoever the peer was, it cannot be answered any more.
@@ -231,11 +232,13 @@ bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
     congestion_.on_notified(now, pair);
     return;
   }
-  if (packet.trim != wire::TrimState::kWhole || packet.payload.length > context.path_mtu) {
+  // A reliable connection refuses what is too long, see Responder::in_order(). [IBTA vol 1 9.7.4.1.6]
+  const bool reliable = context.service == Service::kReliable;
+  if (packet.trim != wire::TrimState::kWhole || (!reliable && packet.payload.length > context.path_mtu)) {
     ++counters.dropped_oversized;
     return;
   }
-  if (context.service != Service::kReliable) [[unlikely]] {
+  if (!reliable) [[unlikely]] {
     return responder_.receive_unreliable(pair, packet);
   }
   if (packet.mark == wire::CongestionMark::kExperienced && kind != PacketKind::kAnswer) {
@@ -496,6 +499,8 @@ void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
     core_.close_access(*slot);
   }
   while (const wire::Packet* packet = contexts_.front_packet(pair)) {
+    if (pair.fatal) [[unlikely]]
+      run(now, pair);  // As between packets that do not wait: the next one finds the error state.
     const std::uint32_t key = needed_key(pair, *packet);
     if (!contexts_.has_key(key)) {
       contexts_.need_key(now, pair, key);
