@@ -57,10 +57,13 @@ void UbProtocol::limit_retries(Config& config, std::uint32_t attempts) {
 }
 
 TimePs UbProtocol::given_up_within(const Config& config) {
-  TimePs sum = ub::error_timeout(config.err_timeout) + config.acknowledge_delay;
+  TimePs tries{};
   for (std::uint32_t n = 0; n <= config.retransmission.attempts_max; ++n)
-    sum += config.retransmission.timeout(n);
-  return sum;
+    tries += config.retransmission.timeout(n);
+  // Under ROL a host that has acknowledged and not executed is given all tries once more: it may have died
+  // right after it acknowledged.
+  if (config.service == engine::ServiceMode::kOrderedByTransport) tries = tries * std::int64_t{2};
+  return ub::error_timeout(config.err_timeout) + config.acknowledge_delay + tries;
 }
 
 bool UbProtocol::lie(wire::Packet& packet, Lie lie, RandomStream& random) {
