@@ -65,6 +65,7 @@ void Initiator::release(Jetty& owner, std::uint32_t index) {
 void Initiator::uncount(Transaction& transaction) {
   if (!transaction.counted) return;
   transaction.counted = false;
+  transaction.plain_answer = PlainAnswer::kNone;  // The short ways count it themselves when it ends.
   TpChannel& channel = parts_.tp.channel(transaction.channel);
   if (channel.requests_open-- >= channel.requests_max) parts_.tp.touch(transaction.channel);
 }

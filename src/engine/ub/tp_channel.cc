@@ -493,8 +493,10 @@ void TpLayer::describe_waiting(std::vector<std::string>& out) const {
                                 wire::psn_wrap(channel->receive.next())));
     }
     if (channel->numbering || !channel->requests.empty() || !channel->responses.empty()) {
-      out.push_back(fmt::format("{}: messages wait for packet numbers ({} numbered and not sent)", name,
-                                channel->unsent));
+      out.push_back(fmt::format(
+          "{}: messages wait for packet numbers ({} numbered and not sent; {} of the {} places that "
+          "the peer gives are taken)",
+          name, channel->unsent, channel->requests_open, channel->requests_max));
     }
   }
 }

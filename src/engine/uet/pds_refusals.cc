@@ -205,6 +205,7 @@ void Pds::take_refusal(TimePs now, std::uint32_t index, const wire::Packet& pack
     entry.timeouts = 0;
     entry.back_off =
         static_cast<std::uint8_t>(std::min<std::uint32_t>(entry.back_off, parts_.config.max_rto_retries));
+    arm(index, max(pdc_deadline(index), now + TimePs{1}));
   } else if (wire::uet_nack_class(nack.code) == wire::UetNackClass::kError) {
     send_request_again(now, index, nack);
   } else if (current) {

@@ -68,6 +68,27 @@ TEST(Peers, WhoDiesIsResetOrLiesHurtsNobodyElse) {
   }
 }
 
+// Seed 4924, made small: a place at the peer was given back twice, once when the channel ended and once when
+// data that had come before was placed, and then none was free for ever.
+TEST(Peers, WhatWasStillBeingPlacedWhenAHostWasResetCountsOnce) {
+  DrawnRun run;
+  run.seed = 4924;
+  run.peers = true;
+  run.keys = {{"model.stack", "\"ub_urma\"", true},
+              {"model.ub.rto_attempts", "\"unlimited\""},
+              {"peers.hosts", "3"},
+              {"peers.event", "\"reset\"", true},
+              {"peers.host", "0"},
+              {"peers.at_ns", "16027"},
+              {"peers.operations", "7"},
+              {"peers.depth", "1"},
+              {"peers.longest", "32"},
+              {"peers.memory_delay_ns", "1267"}};
+  const auto verdict = judge_run(run, kProfiles);
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  for (const Finding& each : verdict->findings) ADD_FAILURE() << each.check << ": " << each.what;
+}
+
 TEST(Peers, OneSeedIsOneHistory) {
   const DrawnRun run = peers_run("ub_urma", "lies", 5);
   const auto first = judge_run(run, kProfiles);

@@ -175,11 +175,15 @@ void draw_unreliable_peers(KeyDraw& draw, const DrawnRun& run) {
   const StackTraits* stack = &draw_stack(draw);
   while (stack->load_store) stack = &draw_stack(draw);
   draw.essential("model.stack", stack->name);
-  visit_protocol(stack->protocol, [&]<typename P>(std::type_identity<P>) { P::draw(draw, *stack, true); });
+  bool may_die = false;
+  visit_protocol(stack->protocol, [&]<typename P>(std::type_identity<P>) {
+    P::draw(draw, *stack, true);
+    may_die = P::kDrawsDeath;
+  });
   // Some services serve one peer.
   const bool any_service = std::none_of(run.keys.begin(), run.keys.end(),
                                         [](const DrawnKey& each) { return each.key.ends_with(".service"); });
-  draw_peers(draw, any_service);
+  draw_peers(draw, any_service, may_die);
 }
 
 /// Thin hosts on a fabric: many packets, switches, links that fail.

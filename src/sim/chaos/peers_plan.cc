@@ -36,11 +36,12 @@ TimePs time_of(const DrawnRun& run, const std::string& key, std::uint64_t other)
 
 }  // namespace
 
-void draw_peers(KeyDraw& draw, bool may_share) {
+void draw_peers(KeyDraw& draw, bool may_share, bool may_die) {
   const std::uint64_t hosts = 3 + draw.below(3);
   draw.number("peers.hosts", hosts);
   draw.keep();
-  const std::string_view event = draw.any({"death", "reset", "lies", "lies"});
+  std::string_view event = draw.any({"death", "reset", "lies", "lies"});
+  if (event == "death" && !may_die) event = "reset";
   draw.essential("peers.event", event);
   draw.number("peers.host", draw.below(hosts));
   draw.keep();

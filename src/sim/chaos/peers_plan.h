@@ -51,7 +51,7 @@ struct PeersPlan {
 };
 
 /// Draws the keys "peers.*" of a run; those of the hosts' model have been drawn.
-void draw_peers(KeyDraw& draw, bool may_share);
+void draw_peers(KeyDraw& draw, bool may_share, bool may_die);
 
 /// The plan that the keys of `run` say. Refuses what nobody draws.
 Result<PeersPlan> plan_of(const DrawnRun& run);

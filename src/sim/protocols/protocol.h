@@ -181,6 +181,8 @@ struct NoEnds {
 //   before
 //                                             a reset of that host that never arrived may be taken for a new
 //                                             one
+//   kDrawsDeath                               wharf chaos draws hosts that die: not while decision 0100 lists
+//                                             what such runs have found
 //   renew(config, life, seed)                 the configuration of an engine that takes the place of `life`
 //                                             earlier ones of its host
 //   limit_retries(config, attempts)           a silent peer is given up after about so many

@@ -158,6 +158,7 @@ struct UetProtocol {
   static std::vector<NamedCounter> counters(const Counters& counters);
 
   static constexpr bool kOpensByFirstPacket = true;
+  static constexpr bool kDrawsDeath = false;
   static void renew(Config& config, std::uint32_t life, std::uint64_t seed);
   static void limit_retries(Config& config, std::uint32_t attempts);
   static TimePs given_up_within(const Config& config);
