@@ -20,6 +20,7 @@ Option PerfRivals::declare(Options& app) {
           "libfabric, "
           "or several with commas; ucx:tcp, ucx:shm, libfabric:udp, :tcp, :shm choose what they run over")
       .type_name("LIST");
+  return option_;
 }
 
 Result<void> PerfRivals::open(const live::Place& server, const live::RivalRun& run,

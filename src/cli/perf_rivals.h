@@ -20,7 +20,7 @@ namespace wharf::cli {
 class PerfRivals {
  public:
   Option declare(Options& app);
-  bool wanted() const { return !list_.empty(); }
+  bool wanted() const { return option_.given(); }
   /// Reads what was asked for. Refuses what cannot be measured beside `server` by `run`, whose bytes are
   /// those of the first message; others may be left out.
   Result<void> open(const live::Place& server, const live::RivalRun& run, std::uint32_t concurrency);
@@ -41,6 +41,7 @@ class PerfRivals {
     live::RivalFigure figure;
     double ratio;  ///< Its latency as a multiple of ours.
   };
+  Option option_;
   std::string list_;
   std::vector<live::Rival> rivals_;
   std::vector<Row> rows_;

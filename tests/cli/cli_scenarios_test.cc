@@ -44,7 +44,7 @@ TEST(Scenarios, RunTwiceAndThroughBytesGiveTheSameFiles) {
 std::string summary_on(const std::string& file, const char* threads) {
   const Outcome outcome = wharf({"run", file, "--threads", threads, "--json"});
   if (outcome.exit_code == 3) {
-    EXPECT_NE(outcome.err.find("hosts.threads stands without topology.from"), std::string::npos)
+    EXPECT_NE(outcome.err.find("threads stands without topology.from"), std::string::npos)
         << outcome.err;
     return {};
   }

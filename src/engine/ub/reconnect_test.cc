@@ -71,6 +71,43 @@ TEST_F(Reconnect, AfterOneEndFailedEverythingArrives) {
   }
 }
 
+// A strong request behind a lost packet waits for its turn at the target: it is let go with its channel.
+TEST_F(Reconnect, WhatWaitedBehindAGapIsForgotten) {
+  for (const auto service :
+       {engine::ServiceMode::kOrderedByTarget, engine::ServiceMode::kOrderedByTransport}) {
+    for (const std::uint32_t first : {0u, 1u}) {
+      UbConfig config = impatient();
+      config.service = service;
+      World world(config);
+      std::uint32_t requests = 0;
+      world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+        const bool request = packet.ub.transport == wire::UbTransport::kRtp &&
+                             packet.ub.rtph.opcode == wire::TpOpcode::kReliable;
+        requests += request ? 1 : 0;
+        return !request || requests != 2;  // The strong one alone arrives.
+      };
+      ASSERT_EQ(world.post(world.request(Verb::kWrite, 64)), engine::PostStatus::kOk);
+      auto strong = world.request(Verb::kWrite, 64, 64);
+      strong.order = verbs::OrderTag::kStrong;
+      ASSERT_EQ(world.post(strong), engine::PostStatus::kOk);
+      world.run();
+      ASSERT_EQ(world.pair().host(0).completions.size(), 2u);
+      EXPECT_EQ(world.counters(1).turns_waited, 1u);
+      world.pair().wire().options().drop_if = nullptr;
+      connect_again(world, first);
+      std::vector<std::string> waiting;
+      world.engine(1).describe_waiting(waiting);
+      EXPECT_TRUE(waiting.empty()) << waiting.front();
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        auto request = world.request(Verb::kWrite, 64, 64 * i);
+        request.peer = peer_[0];
+        request.order = i % 2 == 0 ? verbs::OrderTag::kStrong : verbs::OrderTag::kNone;
+        ASSERT_TRUE(world.finish(request).ok()) << i;
+      }
+    }
+  }
+}
+
 // What the end that had not noticed still has under way ends in an error, once, and its peers hear of it.
 TEST_F(Reconnect, RequestsOfTheOtherEndEndOnce) {
   for (const std::uint32_t cache : {0u, 1u, 2u}) {

@@ -218,6 +218,7 @@ void Responder::deliver_ahead(TimePs now, std::uint32_t index, bool last, std::u
 
 void Responder::cancel_ahead(TimePs now, std::uint32_t index) {
   messages_[index].abandoned = true;
+  if (messages_[index].waits_turn) drop_waiting(index);  // A strong one that came behind the gap.
   settle_pending(now, index);
 }
 
@@ -470,7 +471,7 @@ void Responder::channel_failed(std::uint32_t channel) {
 void Responder::release(std::uint32_t index) {
   // The entry of a message that will never be complete goes back to the program.
   InboundMessage& message = messages_[index];
-  WHARF_CHECK(message.in_use());
+  WHARF_CHECK(message.in_use() && !message.waits_turn);
   if (message.abandoned && message.has_entry && message.state != InboundState::kResponding) {
     report_receive(index);
   }

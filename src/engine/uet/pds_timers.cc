@@ -61,6 +61,9 @@ TimePs Pds::idle_deadline(std::uint32_t index) const {
   }
   if (config.idle_timeout > kTimeZero && record.state == PdcState::kEstablished)
     return from + config.idle_timeout;
+  // What kept a PDC from its close may be gone without a packet, such as a READ that was flushed.
+  if (record.state == PdcState::kQuiesce)
+    return from + (config.idle_timeout > kTimeZero ? config.idle_timeout : rto(config.max_rto_retries));
   // Whoever closes, or never does, may still be owed data. Choice: a target that lives repeats it before its
   // longest RTO is over, which is taken to be as long as here.
   const bool open = record.state == PdcState::kEstablished || record.state == PdcState::kQuiesce;
@@ -208,7 +211,8 @@ void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
     fail(now, index, verbs::CompletionStatus::kRetryExhausted, false);
     return;
   }
-  if (!record.backed_off) silent_from_[index] = entry.sent_at;
+  // An entry that was received long ago may only now be the oldest: what was heard since counts.
+  if (!record.backed_off) silent_from_[index] = max(silent_from_[index], entry.sent_at);
   if (is_gone(now, index)) {
     fail(now, index, verbs::CompletionStatus::kRetryExhausted, false);
     return;

@@ -140,6 +140,46 @@ TEST_F(Stuck, Uet_3_5_8_QuiesceEndsInAnErrorWhenTheDataThatIsOwedDoesNotCome) {
   EXPECT_EQ(world().counters(0).pdcs_failed, 1U);
 }
 
+// The program takes its queue away meanwhile: nothing is owed any more, and nobody says so.
+TEST_F(Stuck, Uet_3_5_8_QuiesceEndsWhenNobodyWaitsForTheData) {
+  start();
+  world().lose = from_target;
+  ASSERT_EQ(world().post(world().request(Verb::kRead, 1000)), engine::PostStatus::kOk);
+  world().pass(microseconds(1));
+  wire::Packet ack = acknowledgement(source_pdc().tx.start);
+  ack.uet.prologue.flags |= wire::uet_request_flags(wire::UetAckRequest::kClose);
+  world().pair().inject(0, ack);
+  ASSERT_TRUE(world().engine(0).destroy_queue(world().now(), world().queue(0)).ok());
+  world().pass(seconds(60));
+  EXPECT_EQ(world().counters(0).pdcs_closed + world().counters(0).pdcs_failed, 1U);
+}
+
+// The peer has had the second request for long when the first one, on which it works, is answered at last.
+TEST_F(Stuck, Uet_3_5_12_WhatWasHeardSinceAPacketWasReceivedCounts) {
+  start();
+  world().lose = from_target;
+  ASSERT_EQ(world().post(world().request(Verb::kFetchAdd, 8)), engine::PostStatus::kOk);
+  ASSERT_EQ(world().post(world().request(Verb::kFetchAdd, 8, 64)), engine::PostStatus::kOk);
+  world().pass(microseconds(2));
+  const wire::UetPsn first = source_pdc().tx.start;
+  ASSERT_EQ(source_pdc().tx.next, first + 2);
+  wire::Packet ack = acknowledgement(first - 1);
+  ack.uet.ack_congestion.sack_psn_offset = 1;
+  ack.uet.ack_congestion.sack_bitmap = 2;
+  world().pair().inject(0, ack);
+  ASSERT_EQ(source_pdc().tx.at(first + 1).state, EntryState::kReceived);
+  const std::uint16_t target = world().engine(1).parts().pds.pdc(0).local_id;
+  for (int i = 0; i < 20; ++i) {
+    world().pass(milliseconds(5));
+    world().pair().inject(0, refusal(UetNackCode::kSesProcessing, first, target));
+  }
+  world().lose = nullptr;
+  world().pass(seconds(1));
+  ASSERT_EQ(world().completions(0).size(), 2U);
+  for (const verbs::Completion& each : world().completions(0)) EXPECT_TRUE(each.ok());
+  EXPECT_EQ(world().counters(0).pdcs_failed, 0U);
+}
+
 TEST_F(Stuck, Uet_3_4_AnInitiatorErrorInAMessageOfSeveralPacketsEndsItsRecord) {
   UetConfig config;
   config.payload_mtu = 256;

@@ -90,9 +90,14 @@ Result<Histogram> bare_udp_trips(const BareUdpRun& run, const std::atomic<bool>&
   int losses = 0;
   for (std::uint64_t trip = 0; trip < run.warm_up + run.trips && losses < kLossesMost;) {
     if (stop.load(std::memory_order_relaxed)) break;
+    // The answer carries the number of the question: one that was only late answers no later one.
+    const auto number = static_cast<std::byte>((trip + static_cast<std::uint64_t>(losses)) & 0xffU);
+    bytes[0] = number;
     const TimePs begin = clock.now();
     near->send(bytes, run.there);
-    if (!near->receive(bytes, run.spins, stop)) {
+    bool came = near->receive(bytes, run.spins, stop);
+    while (came && bytes[0] != number) came = near->receive(bytes, run.spins, stop);
+    if (!came) {
       ++losses;
       continue;
     }

@@ -35,6 +35,7 @@ constexpr std::uint32_t kAnswerBytes = 8;
 /// The first end has to listen before the second comes.
 constexpr TimePs kMeeting = seconds(10);
 constexpr TimePs kPatience = seconds(120);
+constexpr TimePs kGoodbye = seconds(2);
 
 /// One of its transports.
 struct Transport {
@@ -138,7 +139,10 @@ Result<std::string> run_both_ends(const Kind& kind, std::vector<std::string> fir
     if (!asks) return asks.error();
     const auto code = asks->wait(kPatience, stop);
     if (!code) return stopped("did not end in two minutes");
-    if (*code == 0) return asks->output();
+    if (*code == 0) {
+      listens->wait(kGoodbye, stop);  // It gives back what it has taken.
+      return asks->output();
+    }
     // The other end does not listen yet, or cannot at all.
     const auto ended = listens->wait(kTimeZero, stop);
     if (ended || clock.now() > kMeeting) {
@@ -275,11 +279,13 @@ Result<void> check(const Rival& rival, const RivalRun& run) {
                fmt::format("{}: there is no {} in PATH (Debian: {})", kind.name, kind.program, kind.package)};
 }
 
-Result<RivalFigure> measure(const Rival& rival, const RivalRun& run, const std::atomic<bool>& stop) {
-  WHARF_TRY(check(rival, run));
-  const std::uint32_t bytes = std::max(run.bytes, 1U);
-  const std::uint64_t trips =
-      std::clamp<std::uint64_t>(kBytesMost / bytes, 1, std::clamp<std::uint64_t>(run.trips, 1, kTripsMost));
+Result<RivalFigure> measure(const Rival& rival, const RivalRun& asked, const std::atomic<bool>& stop) {
+  WHARF_TRY(check(rival, asked));
+  const std::uint32_t bytes = std::max(asked.bytes, 1U);
+  const std::uint64_t most = std::clamp<std::uint64_t>(kBytesMost / bytes, 1, kTripsMost);
+  const std::uint64_t trips = std::clamp<std::uint64_t>(asked.trips, 1, most);
+  RivalRun run = asked;
+  run.warm_up = std::min(asked.warm_up, most);
   if (rival.kind == RivalKind::kUdp) return measure_udp(run, trips, stop);
   const bool is_ucx = rival.kind == RivalKind::kUcx;
   const auto half = [&](std::uint32_t size) {

@@ -191,6 +191,7 @@ void bind_traffic(Binder& binder, TrafficSettings& traffic) {
       "warm_up", traffic.warm_up,
       "flows that arrive before this time run, but are not judged: completion times, slowdowns, bytes "
       "and goodput leave them out");
+  if (traffic.arrivals.empty()) traffic.warm_up = kTimeZero;  // All flows begin as their list says.
 }
 
 std::string_view name(workload::ArrivalPattern pattern) {
