@@ -13,13 +13,12 @@
 namespace wharf::cli {
 
 Option PerfRivals::declare(Options& app) {
-  return app
-      .add_option(
-          "--against", list_,
-          "Measure other programs beside it, both ends on this machine: udp (bare datagrams), ucx, "
-          "libfabric, "
-          "or several with commas; ucx:tcp, ucx:shm, libfabric:udp, :tcp, :shm choose what they run over")
-      .type_name("LIST");
+  option_ =
+      app.add_option("--against", list_,
+                     "Measure other programs beside it, both ends on this machine: udp (bare datagrams), "
+                     "ucx, libfabric, or several with commas; ucx:tcp, ucx:shm, libfabric:udp, :tcp, :shm "
+                     "choose what they run over")
+          .type_name("LIST");
   return option_;
 }
 
