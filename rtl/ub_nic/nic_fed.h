@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "engine/ub/exchange.h"
 #include "rtl/cosim/clocked.h"
 #include "rtl/cosim/packed.h"
+#include "rtl/ub_nic/nic_feed.h"
 #include "rtl/ub_nic/nic_memory.h"
 #include "rtl/ub_nic/nic_pair.h"
 #include "rtl/ub_nic/nic_plan.h"
@@ -159,7 +159,7 @@ class FedNic {
     frame.resize(wire::encode(packet, frame));
     return frame;
   }
-  void feed(std::vector<std::byte> frame) { to_come_.push_back(std::move(frame)); }
+  void feed(std::vector<std::byte> frame) { feed_.push(std::move(frame)); }
 
   FedCounters counters() {
     FedCounters made;
@@ -214,41 +214,18 @@ class FedNic {
     memory_.drive(*nic, nic.cycles(), false);
     if (holds_memory) nic->memory_ready_i = 0;
     nic->consumed_i = take_completion();
-    nic->rx_valid_i = !to_come_.empty();
-    if (!to_come_.empty()) offer(to_come_.front());
+    feed_.drive(*nic);
     nic.settle();
     memory_.take(*nic, nic.cycles(), false);
-    if (nic->rx_valid_i != 0) {
-      at_ += 64;
-      if (nic->rx_last_i != 0) {
-        to_come_.pop_front();
-        at_ = 0;
-      }
-    }
-    if (nic->tx_valid_o != 0) {
-      const Flit flit = flit_of(nic->tx_data_o.data());
-      frame_.insert(frame_.end(), flit.begin(), flit.begin() + nic->tx_bytes_o);
-      if (nic->tx_last_o != 0) hear();
-    }
+    feed_.take(*nic, [this](const std::vector<std::byte>& frame) { hear(frame); });
     const bool rang = nic->doorbell_ready_o != 0, posted = nic->post_ready_o != 0;
     nic.tick();
     if (rang) nic->doorbell_valid_i = 0;
     if (posted) nic->post_valid_i = 0;
   }
 
-  void offer(const std::vector<std::byte>& frame) {
-    Flit flit{};
-    const std::size_t count = std::min<std::size_t>(64, frame.size() - at_);
-    std::memcpy(flit.data(), frame.data() + at_, count);
-    put_flit(flit, nic->rx_data_i.data());
-    nic->rx_bytes_i = static_cast<std::uint8_t>(count);
-    nic->rx_last_i = at_ + count == frame.size();
-    nic->rx_bad_i = 0;
-  }
-
   /// A whole frame of it. Each numbered packet is acknowledged as it comes.
-  void hear() {
-    const std::vector<std::byte> frame = std::exchange(frame_, {});
+  void hear(const std::vector<std::byte>& frame) {
     wire::Packet packet;
     if (wire::decode(frame, wire::LinkType::kEthernet, packet) != wire::DropReason::kNone)
       return left.push_back("a frame that cannot be decoded");
@@ -305,9 +282,7 @@ class FedNic {
   }
 
   NicMemory memory_{NicPlan::kBytes, RandomStream(1, "memory")};
-  std::deque<std::vector<std::byte>> to_come_;
-  std::vector<std::byte> frame_;
-  std::size_t at_ = 0;  ///< Bytes of the first frame that have gone in.
+  NicFeed feed_;
   std::uint32_t next_completion_ = 0;
   bool phase_ = true;
 };

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <vector>
 
 #include "base/bytes.h"
@@ -15,6 +14,7 @@
 #include "engine/ub/exchange.h"
 #include "rtl/cosim/clocked.h"
 #include "rtl/cosim/packed.h"
+#include "rtl/ub_nic/nic_feed.h"
 #include "rtl/ub_nic/nic_memory.h"
 #include "rtl/ub_nic/nic_pair.h"
 #include "rtl/ub_nic/nic_plan.h"
@@ -51,9 +51,8 @@ class NicPeer {
   void restart() {
     nic.reset();
     memory_.reset();
-    to_come_.clear();
-    frame_.clear();
-    at_ = next_ = 0;
+    feed_.clear();
+    next_ = 0;
   }
 
   /// In the next cycle.
@@ -139,49 +138,26 @@ class NicPeer {
   void send(const wire::Packet& packet) {
     std::vector<std::byte> frame(512);
     frame.resize(wire::encode(packet, frame));
-    to_come_.push_back(frame);
+    feed_.push(frame);
   }
 
   void cycle() {
     memory_.drive(*nic, nic.cycles(), false);
     nic->consumed_i = take_completion();
-    nic->rx_valid_i = !to_come_.empty();
-    if (!to_come_.empty()) offer(to_come_.front());
+    feed_.drive(*nic);
     nic.settle();
     memory_.take(*nic, nic.cycles(), false);
-    if (nic->rx_valid_i != 0) {
-      at_ += 64;
-      if (nic->rx_last_i != 0) {
-        to_come_.pop_front();
-        at_ = 0;
-      }
-    }
-    if (nic->tx_valid_o != 0) {
-      const Flit flit = flit_of(nic->tx_data_o.data());
-      frame_.insert(frame_.end(), flit.begin(), flit.begin() + nic->tx_bytes_o);
-      if (nic->tx_last_o != 0) hear();
-    }
+    feed_.take(*nic, [this](const std::vector<std::byte>& frame) { hear(frame); });
     const bool rang = nic->doorbell_ready_o != 0;
     nic.tick();
     nic->open_valid_i = 0;
     if (rang) nic->doorbell_valid_i = 0;
   }
 
-  void offer(const std::vector<std::byte>& frame) {
-    Flit flit{};
-    const std::size_t count = std::min<std::size_t>(64, frame.size() - at_);
-    std::memcpy(flit.data(), frame.data() + at_, count);
-    put_flit(flit, nic->rx_data_i.data());
-    nic->rx_bytes_i = static_cast<std::uint8_t>(count);
-    nic->rx_last_i = at_ + count == frame.size();
-    nic->rx_bad_i = 0;
-  }
-
   /// A whole frame of the NIC.
-  void hear() {
+  void hear(const std::vector<std::byte>& frame) {
     wire::Packet packet;
-    const wire::DropReason reason = wire::decode(frame_, wire::LinkType::kEthernet, packet);
-    frame_.clear();
+    const wire::DropReason reason = wire::decode(frame, wire::LinkType::kEthernet, packet);
     if (reason != wire::DropReason::kNone || packet.ub.transaction != wire::UbTransaction::kRequest) return;
     requests.push_back(packet.ub.request);
     if (acknowledges) acknowledge(packet.ub.rtph.psn);
@@ -197,9 +173,7 @@ class NicPeer {
   }
 
   NicMemory memory_{NicPlan::kBytes, RandomStream(1, "memory")};
-  std::deque<std::vector<std::byte>> to_come_;
-  std::vector<std::byte> frame_;
-  std::size_t at_ = 0;      ///< Bytes of the first frame that have gone in.
+  NicFeed feed_;
   std::uint32_t next_ = 0;  ///< Number of the peer's next packet.
 };
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include <thread>
 
 #include "cli/command.h"
+#include "live/rivals/tool_process.h"
 #include "report/text_table.h"
 #include "wharf/data_folders.h"
 #include "wharf/version.h"
@@ -72,15 +72,9 @@ Finding try_write(const fs::path& directory) {
 
 Finding find_program(const std::string& program, std::string with, std::string without) {
   Finding finding{program, false, false, std::move(without)};
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
-  while (!rest.empty() && !finding.works) {
-    const auto colon = rest.find(':');
-    const fs::path candidate = fs::path(rest.substr(0, colon)) / program;
-    finding.works = ::access(candidate.c_str(), X_OK) == 0;
-    if (finding.works) finding.detail = fmt::format("{} ({})", with, candidate.string());
-    rest = colon == std::string_view::npos ? "" : rest.substr(colon + 1);
-  }
+  const std::string file = live::path_of(program);
+  finding.works = !file.empty();
+  if (finding.works) finding.detail = fmt::format("{} ({})", with, file);
   return finding;
 }
 

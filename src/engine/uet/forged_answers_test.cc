@@ -9,6 +9,7 @@
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/uet_engine.h"
+#include "tests/support/uet_answers.h"
 #include "tests/support/uet_packets.h"
 #include "tests/support/uet_world.h"
 
@@ -33,27 +34,8 @@ class ForgedAnswers : public ::testing::Test {
     world().pass(microseconds(1));
     ASSERT_GT(source().tx.outstanding(), 0U);
   }
-  wire::Packet acknowledgement(UetPsn cumulative) {
-    const Pdc& pdc = world().engine(1).parts().pds.pdc(0);
-    wire::Packet out = wire::uet_packet();
-    out.source = {1};
-    out.destination = {0};
-    wire::UetAck& ack = wire::use_ack(out.uet);
-    ack.source_pdcid = pdc.local_id;
-    ack.destination_pdcid = pdc.peer_id;
-    ack.cumulative_psn = cumulative;
-    wire::use_ack_congestion(out.uet);
-    return out;
-  }
-  wire::Packet refusal(UetNackCode code, UetPsn psn) {
-    wire::Packet out = wire::uet_packet();
-    out.source = {1};
-    out.destination = {0};
-    wire::UetNack& nack = wire::use_nack(out.uet, code);
-    nack.psn = psn;
-    nack.destination_pdcid = source().local_id;
-    return out;
-  }
+  wire::Packet acknowledgement(UetPsn cumulative) { return acknowledgement_of(world(), cumulative); }
+  wire::Packet refusal(UetNackCode code, UetPsn psn) { return refusal_of(world(), code, psn); }
   /// Nothing has been answered, nothing is sent again.
   void expect_untouched(const wire::Packet& forged) {
     const std::uint32_t in_flight = source().tx.in_flight;

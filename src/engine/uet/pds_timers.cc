@@ -64,10 +64,10 @@ TimePs Pds::idle_deadline(std::uint32_t index) const {
   // What kept a PDC from its close may be gone without a packet, such as a READ that was flushed.
   if (record.state == PdcState::kQuiesce)
     return from + (config.idle_timeout > kTimeZero ? config.idle_timeout : rto(config.max_rto_retries));
-  // Whoever closes, or never does, may still be owed data. Choice: a target that lives repeats it before its
-  // longest RTO is over, which is taken to be as long as here.
-  const bool open = record.state == PdcState::kEstablished || record.state == PdcState::kQuiesce;
-  return open && parts_.initiator.expects_data(index) ? from + rto(config.max_rto_retries) : kNever;
+  // A PDC that never closes may still be owed data. Choice: a target that lives repeats it before its longest
+  // RTO is over, which is taken to be as long as here.
+  const bool owed = record.state == PdcState::kEstablished && parts_.initiator.expects_data(index);
+  return owed ? from + rto(config.max_rto_retries) : kNever;
 }
 
 TimePs Pds::pdc_deadline(std::uint32_t index) {

@@ -5,6 +5,7 @@
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/uet_engine.h"
+#include "tests/support/uet_answers.h"
 #include "tests/support/uet_packets.h"
 #include "tests/support/uet_world.h"
 
@@ -33,27 +34,9 @@ class Rule : public ::testing::Test {
     ASSERT_FALSE(world().sent.empty());
   }
   /// An ACK_CC of host 1 for PSN `psn` of the PDC that host 0 opened, CACK included.
-  wire::Packet acknowledgement(wire::UetPsn cumulative) {
-    const Pdc& pdc = world().engine(1).parts().pds.pdc(0);
-    wire::Packet out = wire::uet_packet();
-    out.source = {1};
-    out.destination = {0};
-    wire::UetAck& ack = wire::use_ack(out.uet);
-    ack.source_pdcid = pdc.local_id;
-    ack.destination_pdcid = pdc.peer_id;
-    ack.cumulative_psn = cumulative;
-    wire::use_ack_congestion(out.uet);
-    return out;
-  }
+  wire::Packet acknowledgement(wire::UetPsn cumulative) { return acknowledgement_of(world(), cumulative); }
   wire::Packet refusal(UetNackCode code, wire::UetPsn psn, std::uint16_t source_pdcid = 0) {
-    wire::Packet out = wire::uet_packet();
-    out.source = {1};
-    out.destination = {0};
-    wire::UetNack& nack = wire::use_nack(out.uet, code);
-    nack.psn = psn;
-    nack.source_pdcid = source_pdcid;
-    nack.destination_pdcid = world().sent[0].uet.request.source_pdcid;
-    return out;
+    return refusal_of(world(), code, psn, source_pdcid);
   }
   const Pdc& source_pdc(std::uint32_t index = 0) { return world().engine(0).parts().pds.pdc(index); }
   const congestion::NsccSender& nscc() {

@@ -4,6 +4,7 @@
 // UE 1.0.
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/uet_engine.h"
+#include "tests/support/uet_answers.h"
 #include "tests/support/uet_packets.h"
 #include "tests/support/uet_world.h"
 
@@ -33,29 +34,22 @@ class Stuck : public ::testing::Test {
     hand.payload = wire::pattern_payload(1, 0, 64);
   }
   /// An ACK_CC of host 1 for the PDC that host 0 opened: CACK, and the PSN that it answers.
-  wire::Packet acknowledgement(wire::UetPsn cumulative) {
-    const Pdc& pdc = world().engine(1).parts().pds.pdc(0);
-    wire::Packet out = wire::uet_packet();
-    out.source = {1};
-    out.destination = {0};
-    wire::UetAck& ack = wire::use_ack(out.uet);
-    ack.source_pdcid = pdc.local_id;
-    ack.destination_pdcid = pdc.peer_id;
-    ack.cumulative_psn = cumulative;
-    wire::use_ack_congestion(out.uet);
-    return out;
-  }
+  wire::Packet acknowledgement(wire::UetPsn cumulative) { return acknowledgement_of(world(), cumulative); }
   wire::Packet refusal(UetNackCode code, wire::UetPsn psn, std::uint16_t source_pdcid = 0) {
-    wire::Packet out = wire::uet_packet();
-    out.source = {1};
-    out.destination = {0};
-    wire::UetNack& nack = wire::use_nack(out.uet, code);
-    nack.psn = psn;
-    nack.source_pdcid = source_pdcid;
-    nack.destination_pdcid = source_pdc().local_id;
-    return out;
+    return refusal_of(world(), code, psn, source_pdcid);
   }
   const Pdc& source_pdc(std::uint32_t index = 0) { return world().engine(0).parts().pds.pdc(index); }
+  /// A READ that its target has acknowledged with the wish to close, and whose data is lost.
+  void await_data_in_quiesce() {
+    start();
+    world().lose = from_target;
+    ASSERT_EQ(world().post(world().request(Verb::kRead, 1000)), engine::PostStatus::kOk);
+    world().pass(microseconds(1));
+    wire::Packet ack = acknowledgement(source_pdc().tx.start);
+    ack.uet.prologue.flags |= wire::uet_request_flags(wire::UetAckRequest::kClose);
+    world().pair().inject(0, ack);
+    ASSERT_EQ(source_pdc().state, PdcState::kQuiesce);
+  }
   const congestion::NsccSender& nscc() {
     return *world().engine(0).parts().cms[0].controller.as<congestion::NsccSender>();
   }
@@ -110,14 +104,7 @@ TEST_F(Stuck, Uet_3_5_8_APdcThatFailedAtItsInitiatorAloneIsFollowedByOneOfAnothe
 }
 
 TEST_F(Stuck, Uet_3_5_8_QuiesceEndsWithTheDataThatIsOwed) {
-  start();
-  world().lose = from_target;
-  ASSERT_EQ(world().post(world().request(Verb::kRead, 1000)), engine::PostStatus::kOk);
-  world().pass(microseconds(1));
-  wire::Packet ack = acknowledgement(source_pdc().tx.start);
-  ack.uet.prologue.flags |= wire::uet_request_flags(wire::UetAckRequest::kClose);
-  world().pair().inject(0, ack);
-  EXPECT_EQ(source_pdc().state, PdcState::kQuiesce);
+  await_data_in_quiesce();
   world().lose = nullptr;
   world().pass(seconds(1));
   ASSERT_EQ(world().completions(0).size(), 1U);
@@ -127,13 +114,7 @@ TEST_F(Stuck, Uet_3_5_8_QuiesceEndsWithTheDataThatIsOwed) {
 }
 
 TEST_F(Stuck, Uet_3_5_8_QuiesceEndsInAnErrorWhenTheDataThatIsOwedDoesNotCome) {
-  start();
-  world().lose = from_target;
-  ASSERT_EQ(world().post(world().request(Verb::kRead, 1000)), engine::PostStatus::kOk);
-  world().pass(microseconds(1));
-  wire::Packet ack = acknowledgement(source_pdc().tx.start);
-  ack.uet.prologue.flags |= wire::uet_request_flags(wire::UetAckRequest::kClose);
-  world().pair().inject(0, ack);
+  await_data_in_quiesce();
   world().pass(seconds(60));
   ASSERT_EQ(world().completions(0).size(), 1U);
   EXPECT_EQ(world().completions(0)[0].status, CompletionStatus::kRetryExhausted);
@@ -142,13 +123,7 @@ TEST_F(Stuck, Uet_3_5_8_QuiesceEndsInAnErrorWhenTheDataThatIsOwedDoesNotCome) {
 
 // The program takes its queue away meanwhile: nothing is owed any more, and nobody says so.
 TEST_F(Stuck, Uet_3_5_8_QuiesceEndsWhenNobodyWaitsForTheData) {
-  start();
-  world().lose = from_target;
-  ASSERT_EQ(world().post(world().request(Verb::kRead, 1000)), engine::PostStatus::kOk);
-  world().pass(microseconds(1));
-  wire::Packet ack = acknowledgement(source_pdc().tx.start);
-  ack.uet.prologue.flags |= wire::uet_request_flags(wire::UetAckRequest::kClose);
-  world().pair().inject(0, ack);
+  await_data_in_quiesce();
   ASSERT_TRUE(world().engine(0).destroy_queue(world().now(), world().queue(0)).ok());
   world().pass(seconds(60));
   EXPECT_EQ(world().counters(0).pdcs_closed + world().counters(0).pdcs_failed, 1U);

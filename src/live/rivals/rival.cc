@@ -274,7 +274,7 @@ Result<void> check(const Rival& rival, const RivalRun& run) {
             fmt::format("{} is measured by messages, expected write or send, found {}", kind.name, verb));
       break;
   }
-  if (kind.program.empty() || is_installed(kind.program)) return {};
+  if (kind.program.empty() || !path_of(kind.program).empty()) return {};
   return Error{ErrorKind::kEnvironment,
                fmt::format("{}: there is no {} in PATH (Debian: {})", kind.name, kind.program, kind.package)};
 }

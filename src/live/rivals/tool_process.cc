@@ -22,7 +22,8 @@ namespace {
 /// What a shell says of a program that is not there.
 constexpr int kNotFound = 127;
 
-/// The file that PATH names, or nothing.
+}  // namespace
+
 std::string path_of(std::string_view program) {
   const char* const listed = std::getenv("PATH");
   std::string_view places = listed == nullptr ? "/usr/bin:/bin" : listed;
@@ -34,10 +35,6 @@ std::string path_of(std::string_view program) {
   }
   return "";
 }
-
-}  // namespace
-
-bool is_installed(std::string_view program) { return !path_of(program).empty(); }
 
 Result<ToolProcess> ToolProcess::start(const std::vector<std::string>& words, const Environment& variables) {
   // All is made ready before the fork: what comes behind it may take no memory where there are threads.

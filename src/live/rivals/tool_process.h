@@ -16,8 +16,8 @@
 
 namespace wharf::live {
 
-/// Whether a program of that name lies where PATH says.
-bool is_installed(std::string_view program);
+/// The file of a program of that name where PATH says; empty: there is none.
+std::string path_of(std::string_view program);
 
 class ToolProcess {
  public:
