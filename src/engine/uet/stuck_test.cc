@@ -155,6 +155,25 @@ TEST_F(Stuck, Uet_3_5_12_WhatWasHeardSinceAPacketWasReceivedCounts) {
   EXPECT_EQ(world().counters(0).pdcs_failed, 0U);
 }
 
+// A peer that is heard and never has the packet: its tries end all the same.
+TEST_F(Stuck, TriesHaveAnEndThoughThePeerIsHeard) {
+  UetConfig config;
+  config.idle_timeout = kTimeZero;
+  start(config);
+  ASSERT_TRUE(world().finish(world().request(Verb::kWrite, 64)).ok());
+  const wire::Packet heard =
+      control_packet(1, UetControlType::kClearRequest, 0, world().engine(1).parts().pds.pdc(0).local_id,
+                     source_pdc().local_id);
+  world().lose = [](const wire::Packet&) { return true; };
+  ASSERT_EQ(world().post(world().request(Verb::kWrite, 64)), engine::PostStatus::kOk);
+  for (int i = 0; i < 400 && world().completions(0).size() < 2; ++i) {
+    world().pass(milliseconds(1));
+    if (world().counters(0).pdcs_failed == 0) world().pair().inject(0, heard);
+  }
+  ASSERT_EQ(world().completions(0).size(), 2U);
+  EXPECT_EQ(world().completions(0)[1].status, CompletionStatus::kRetryExhausted);
+}
+
 TEST_F(Stuck, Uet_3_4_AnInitiatorErrorInAMessageOfSeveralPacketsEndsItsRecord) {
   UetConfig config;
   config.payload_mtu = 256;

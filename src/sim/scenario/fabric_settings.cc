@@ -230,8 +230,7 @@ void bind_fabric(Binder& binder, FabricSettings& settings) {
   bind_switches(binder, settings);
   binder.number("pcie_rate", settings.pcie_rate,
                 "how fast hosts take data in, in link speeds, at least 0.001, with up to 5 MB waiting for "
-                "that; 0: at any "
-                "speed",
+                "that; 0: at any speed",
                 0, 1000);
   if (settings.pcie_rate > 0 && settings.pcie_rate < 0.001)
     binder.refuse_last("0, or a number from 0.001 to 1000");
