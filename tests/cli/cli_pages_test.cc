@@ -225,7 +225,7 @@ TEST(CliPages, LiveInABrowser) {
     page.replace(page.rfind("</body>"), 7, kReader);
     std::ofstream(scratch / "read.html") << page;
     const Outcome outcome =
-        run({program, "--no-sandbox", "--disable-gpu", "--user-data-dir=" + scratch / "browser",
+        run({program, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + scratch / "browser",
              "--virtual-time-budget=5000", "--dump-dom", "file://" + scratch / "read.html"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(count_of(outcome.out, "class=\"plot live\""), plots) << each.command[0];
