@@ -172,6 +172,7 @@ TEST_F(Stuck, TriesHaveAnEndThoughThePeerIsHeard) {
   }
   ASSERT_EQ(world().completions(0).size(), 2U);
   EXPECT_EQ(world().completions(0)[1].status, CompletionStatus::kRetryExhausted);
+  EXPECT_EQ(world().counters(0).timeouts, config.max_rto_retries + 1);
 }
 
 TEST_F(Stuck, Uet_3_4_AnInitiatorErrorInAMessageOfSeveralPacketsEndsItsRecord) {
