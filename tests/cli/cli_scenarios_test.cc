@@ -44,8 +44,7 @@ TEST(Scenarios, RunTwiceAndThroughBytesGiveTheSameFiles) {
 std::string summary_on(const std::string& file, const char* threads) {
   const Outcome outcome = wharf({"run", file, "--threads", threads, "--json"});
   if (outcome.exit_code == 3) {
-    EXPECT_NE(outcome.err.find("threads stands without topology.from"), std::string::npos)
-        << outcome.err;
+    EXPECT_NE(outcome.err.find("threads stands without topology.from"), std::string::npos) << outcome.err;
     return {};
   }
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
