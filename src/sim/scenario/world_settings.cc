@@ -52,6 +52,9 @@ HostGroup group_of(const HostSettings& settings, const EngineOfNetwork& network)
     std::get<typename P::Config>(group.engine.configs) =
         P::on_fabric(std::get<typename P::Settings>(settings.protocols), network.path, settings.host,
                      std::get<typename P::Config>(network.fabric->engines));
+    // Two base round trips, as for runs of flows: what a profile says is for the links that it was made for.
+    if (!settings.timeout_of_user)
+      P::raise_timeout(std::get<typename P::Config>(group.engine.configs), network.path.delay * 4);
   });
   return group;
 }
@@ -216,8 +219,13 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
     plan.roles = *roles;
     workload::FlowList none;
     none.name = "hosts";
+    EngineConfigs engines;
+    visit_protocol(config.protocol(), [&]<typename P>(std::type_identity<P>) {
+      const auto own = P::derive(std::get<typename P::Settings>(config.protocols), config.link, config.host);
+      std::get<typename P::Config>(engines) = P::thin(own, 0, 2, config.seed);
+    });
     auto derived = derive_fabric_run(settings, topology->topology,
-                                     topology->fat_tree ? &*topology->fat_tree : nullptr, none);
+                                     topology->fat_tree ? &*topology->fat_tree : nullptr, none, &engines);
     if (!derived) return derived.error();
     plan.roles.traffic = settings.traffic.any();
     EngineOfNetwork network{config.link, &derived->config};
