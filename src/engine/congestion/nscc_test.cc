@@ -98,6 +98,27 @@ TEST(Nscc, UnmarkedAndShortGrowsInProportionToWhatIsMissing) {
   EXPECT_NEAR(static_cast<double>(sender.window()), 102'880, 1);
 }
 
+// The product of alpha and the missing delay has more than 64 bits: 2^32 a picosecond, 6 ms of it.
+TEST(Nscc, GrowsInProportionOnLongRoundTripsToo) {
+  NsccConfig config = NsccConfig::for_network(gigabits_per_second(100), milliseconds(8), kPacket, true);
+  config.initial_window = 50'000'000;  // Half of what 8 ms of 100 Gb/s are.
+  const auto grown = [&](TimePs delay) {
+    NsccSender sender(config);
+    send(sender, kTimeZero, 20);
+    for (int i = 0; i < 9; ++i) {
+      sender.on_acknowledgement(milliseconds(9),
+                                {.confirmed = {1, kPacket}, .round_trip = milliseconds(8) + delay});
+    }
+    return sender.window() - config.initial_window;
+  };
+  // Equal steps of delay are equal steps of growth.
+  const auto most = static_cast<double>(grown(microseconds(100)));
+  const auto less = static_cast<double>(grown(microseconds(2100)));
+  const auto least = static_cast<double>(grown(microseconds(4100)));
+  EXPECT_GT(most, less);
+  EXPECT_NEAR((most - less) / (less - least), 1, 0.02);
+}
+
 TEST(Nscc, AfterOnePeriodEtaIsAddedToWhatIsDue) {
   const NsccConfig config = plain();
   NsccSender sender(config);

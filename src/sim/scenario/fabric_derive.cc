@@ -80,11 +80,14 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology, co
   // [UE 1.0 3.6: config_base_rtt] Full-size data along the longest path, an answer back, nothing queued. Ways
   // over a third group are the longest where packets take them.
   PathSurvey paths(topology);
-  const auto longest = settings.routing == Routing::kMinimal
-                           ? paths.path(summary.diameter_from, summary.diameter_to)
-                           : paths.detour(summary.diameter_from, summary.diameter_to);
+  const auto [from, to] =
+      longest_pair(topology, summary, Bytes{derived.full_packet}, Bytes{derived.ack_packet});
+  const auto way = [&, routing = settings.routing](NodeId a, NodeId b) {
+    return routing == Routing::kMinimal ? paths.path(a, b) : paths.detour(a, b);
+  };
+  const auto longest = way(from, to);
   derived.base_rtt = packet_time(topology, longest, Bytes{derived.full_packet}) +
-                     packet_time(topology, longest, Bytes{derived.ack_packet}) +
+                     packet_time(topology, way(to, from), Bytes{derived.ack_packet}) +
                      settings.links.fec_delay * (2 * static_cast<std::int64_t>(longest.size()));
   // A probe is as long as its answer.
   derived.size_time = packet_time(topology, longest, Bytes{derived.full_packet}) -
@@ -195,7 +198,7 @@ Result<EngineFrames> frames_in_use(const FabricSettings& settings, const FabricD
   EngineConfigs engines;
   WHARF_TRY(visit_protocol(settings.protocol, [&]<typename P>(std::type_identity<P>) -> Result<void> {
     const FlowSite site = site_of(settings, [] { return 4U; });
-    WHARF_TRY(P::check_fabric(ends_of<P>(settings.ends), site));
+    if (auto checked = P::check_fabric(ends_of<P>(settings.ends), site); !checked) return checked;
     auto engine = P::derive_fabric(settings, ends_of<P>(settings.ends),
                                    network_of(settings, nominal, summary.oversubscription_permille), site);
     if (!engine) return engine.error();
