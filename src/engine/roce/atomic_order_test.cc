@@ -153,5 +153,41 @@ TEST(RoceAtomicOrder, AFailedQueuePairForgetsWhatWaitsForAnAtomic) {
   }
 }
 
+// What is acknowledged then is what happened before, though what was dropped stands right behind it.
+TEST(RoceAtomicOrder, AFailedQueuePairAcknowledgesNothingThatItDropped) {
+  for (const bool atomic : {false, true}) {
+    SlowHost host({});
+    const verbs::SegmentToken token = host.add_segment();
+    const engine::QueueId queue = host.add_queue();
+    wire::Packet write = host.packet(queue, RoceOpcode::kRcWriteOnly);
+    write.roce.reth = {kBase, token.id, 64};
+    write.roce.bth.acknowledge_request = true;
+    write.payload = wire::pattern_payload(1, 0, 64);
+    host.receive(write);
+    if (atomic) {
+      fetch_add(host, queue, token);
+      wire::Packet behind = write;
+      behind.roce.bth.psn = host.psn[queue]++;
+      host.receive(behind);
+    } else {
+      wire::Packet read = host.packet(queue, RoceOpcode::kRcReadRequest);
+      read.roce.reth = {kBase, token.id, 64};
+      host.receive(read);
+    }
+    ASSERT_TRUE(host.engine->fail_queue(kTimeZero, queue).ok());
+    host.drain();
+    ASSERT_EQ(host.pending.size(), 1u);
+    const engine::Access access = host.pending.front();
+    host.pending.clear();
+    host.engine->access_done(kTimeZero, access.id, {});
+    wire::Packet answer;
+    ASSERT_TRUE(host.engine->transmit(kTimeZero, 0, wire::kAllTrafficClasses, answer));
+    EXPECT_EQ(answer.roce.bth.opcode, RoceOpcode::kRcAcknowledge);
+    EXPECT_EQ(answer.roce.bth.psn, write.roce.bth.psn);
+    EXPECT_EQ(host.engine->counters().acknowledgements_merged, 0u);
+    EXPECT_FALSE(host.engine->transmit(kTimeZero, 0, wire::kAllTrafficClasses, answer));
+  }
+}
+
 }  // namespace
 }  // namespace wharf::roce

@@ -59,12 +59,16 @@ void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::P
 }
 
 // An acknowledgement covers all before it: those that are ready together become one, which stays in front.
+// One that nobody asked for may stand for what was dropped, see drop_reads(): it says nothing.
 void Responder::merge_acknowledgements(QueuePair& pair, wire::Packet& out) {
   if (core_.config.acknowledge_every_request) return;
   const Answer* last = nullptr;
   while (pair.answers.size() > 1) {
     const Answer& next = pair.answers[pair.answers.head() + 1];
-    if (next.kind != AnswerKind::kAcknowledge || !next.closed || next.outstanding > 0 || next.failed) break;
+    if (next.kind != AnswerKind::kAcknowledge || !next.closed || next.outstanding > 0 || next.failed ||
+        next.silent) {
+      break;
+    }
     pair.answers.pop();
     ++core_.counters.acknowledgements_merged;
     last = &next;
