@@ -196,7 +196,13 @@ void Pds::note_silence(TimePs now, std::uint32_t index, TimePs asked_at) {
   // While packets wait here for credit, a window or their turn on the link, nothing is asked of the peer.
   Silence& silence = silence_[index];
   const TimePs counted = max(silence.from, silence.counted_until);
-  if (asked_at > counted) silence.from += asked_at - counted;
+  if (asked_at > counted) {
+    const PdcSend& tx = pdcs_[index]->tx;
+    for (UetPsn psn = tx.una; psn != tx.next; ++psn) {
+      if (tx.at(psn).state == EntryState::kSent) asked_at = min(asked_at, tx.at(psn).sent_at);
+    }
+    if (asked_at > counted) silence.from += asked_at - counted;
+  }
   silence.counted_until = now;
 }
 
