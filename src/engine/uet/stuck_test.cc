@@ -73,6 +73,7 @@ class Stuck : public ::testing::Test {
   World& world() { return *world_; }
 
   HandMade hand;
+  Arena next_life;
   std::unique_ptr<World> world_;
 };
 
@@ -173,6 +174,75 @@ TEST_F(Stuck, TriesHaveAnEndThoughThePeerIsHeard) {
   ASSERT_EQ(world().completions(0).size(), 2U);
   EXPECT_EQ(world().completions(0)[1].status, CompletionStatus::kRetryExhausted);
   EXPECT_EQ(world().counters(0).timeouts, config.max_rto_retries + 1);
+}
+
+// A repetition that waits for the link, or for credit, asks nothing: that the peer says nothing meanwhile is
+// no sign of its death.
+TEST_F(Stuck, Uet_3_5_TimeInWhichNothingIsAskedIsNoSilence) {
+  UetConfig config;
+  config.idle_timeout = kTimeZero;
+  start(config);
+  ASSERT_TRUE(world().finish(world().request(Verb::kWrite, 64)).ok());
+  const TimePs free_again = world().now() + seconds(60);
+  world().lose = [&](const wire::Packet&) { return world().now() < free_again + config.rto_init; };
+  ASSERT_EQ(world().post(world().request(Verb::kWrite, 64)), engine::PostStatus::kOk);
+  world().pair().host(0).transmit_at = free_again;
+  world().pass(seconds(61));
+  ASSERT_EQ(world().completions(0).size(), 2U);
+  EXPECT_TRUE(world().completions(0)[1].ok());
+  EXPECT_EQ(world().counters(0).timeouts, 2U);
+  EXPECT_EQ(world().counters(0).pdcs_failed, 0U);
+}
+
+// It has asked for the close of an idle PDC when another request comes, on which its memory works for long.
+TEST_F(Stuck, Uet_3_5_8_ATargetThatClosesFinishesWhatItExecutes) {
+  UetConfig config;
+  config.idle_timeout = milliseconds(1);
+  config.rto_cap = config.rto_init = milliseconds(1);
+  test::EnginePairOptions options;
+  options.access_shortest = options.access_longest = milliseconds(100);
+  start(config, options);
+  world().lose = [](const wire::Packet&) { return true; };
+  world().pair().inject(1, hand.packet());
+  const Pdc& target = world().engine(1).parts().pds.pdc(0);
+  for (int i = 0; i < 1000 && target.state != PdcState::kClosing; ++i) world().pass(microseconds(200));
+  ASSERT_EQ(target.state, PdcState::kClosing);
+  world().sent.clear();
+  ++hand.psn;
+  hand.message_id = 2;
+  world().pair().inject(1, hand.packet());
+  world().pass(milliseconds(99));
+  EXPECT_EQ(world().counters(1).pdcs_failed, 0U);
+  world().pass(milliseconds(2));
+  ASSERT_EQ(world().sent_of(UetPdsType::kAck).size(), 1U);
+  EXPECT_EQ(world().sent_of(UetPdsType::kAck)[0].uet.ack.cumulative_psn, 1001U);
+  world().pass(seconds(1));
+  EXPECT_EQ(world().counters(1).pdcs_failed, 1U);
+}
+
+// Its peer still has the PDC of its last life, which had the same seed.
+TEST_F(Stuck, Uet_3_5_8_AHostThatStartsAgainIsNotTakenForItsLastLife) {
+  start();
+  verbs::WorkRequest add = world().request(Verb::kFetchAdd, 8);
+  add.operand[0] = 1;
+  ASSERT_EQ(world().post(add), engine::PostStatus::kOk);
+  world().pass(microseconds(50));
+  ASSERT_EQ(world().completions(0).size(), 1U);
+  UetConfig config;
+  config.host = {0};
+  world().pair().host(0).engine = std::make_unique<UetEngine>(
+      std::move(UetEngine::create(config, world().pair().pool(), next_life).value()));
+  UetEngine& again = world().engine(0);
+  ASSERT_EQ(again.create_queue(world().now(), {}).value(), world().queue(0));
+  ASSERT_TRUE(again.register_segment(world().now(), {.base = World::kBase, .length = World::kSize}).ok());
+  const auto blob = world().engine(1).export_queue(world().queue(1)).value();
+  ASSERT_EQ(again.connect(world().now(), world().queue(0), blob).value(), world().peer(0));
+  ASSERT_EQ(world().post(add), engine::PostStatus::kOk);
+  world().pass(seconds(1));
+  ASSERT_EQ(world().completions(0).size(), 2U);
+  EXPECT_TRUE(world().completions(0)[1].ok());
+  EXPECT_EQ(world().completions(0)[1].atomic_result[0] + 1, world().pair().memory(1).load64(World::kRemote));
+  EXPECT_EQ(world().counters(1).pdcs_accepted, 2U);
 }
 
 TEST_F(Stuck, Uet_3_4_AnInitiatorErrorInAMessageOfSeveralPacketsEndsItsRecord) {
