@@ -453,6 +453,40 @@ TEST_F(Stuck, Uet_3_5_12_ARefusalOfARudiPacketForLackOfRoomWaitsAndIsCounted) {
   EXPECT_EQ(world().completions(0)[0].status, CompletionStatus::kReceiverNotReady);
 }
 
+TEST_F(Stuck, Uet_4_1_ATrimmedRudiRequestIsNackedByItsIdAndComesAgainAtOnce) {
+  for (const wire::TrimState trim : {wire::TrimState::kTrimmed, wire::TrimState::kTrimmedLastHop}) {
+    UetConfig config;
+    config.rto_init = milliseconds(100);
+    start(config);
+    const auto region = world().engine(1).register_region(
+        world().now(), {.base = World::kRemote, .length = 4096}, 1, std::nullopt, true);
+    bool arrives = false;
+    world().lose = [&](const wire::Packet&) { return !arrives; };
+    verbs::WorkRequest request = world().request(Verb::kWrite, 64);
+    request.delivery = Delivery::kIdempotent;
+    request.remote.token = *region;
+    ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
+    world().pass(microseconds(1));
+    ASSERT_EQ(world().sent.size(), 1U);
+    wire::Packet cut = world().sent[0];
+    arrives = true;
+    cut.payload = {};
+    cut.trim = trim;
+    world().pair().inject(1, cut);
+    world().pass(microseconds(100));
+    ASSERT_GE(world().sent.size(), 3U);
+    const wire::UetPacket& said = world().sent[1].uet;
+    ASSERT_EQ(said.prologue.type, UetPdsType::kNack);
+    EXPECT_EQ(said.nack.code,
+              trim == wire::TrimState::kTrimmed ? UetNackCode::kTrimmed : UetNackCode::kTrimmedLastHop);
+    EXPECT_EQ(said.nack.psn, cut.uet.rudi.packet_id);
+    EXPECT_TRUE((said.prologue.flags & wire::kUetNackRudi) != 0);
+    EXPECT_EQ(world().sent[2].uet.rudi.packet_id, cut.uet.rudi.packet_id);
+    ASSERT_EQ(world().completions(0).size(), 1U) << "long before the time-out";
+    EXPECT_TRUE(world().completions(0)[0].ok());
+  }
+}
+
 TEST_F(Stuck, Uet_3_4_AReceiveForADeferredSendThatNeverComesIsFreeAgain) {
   UetConfig config;
   config.large_send = LargeSend::kDeferrable;
