@@ -2,6 +2,9 @@
 // What once left a PDC, a message, a receive or a window where nothing could move it, or moved it wrongly:
 // names that were taken again too soon, packets without a record, silence taken for death. Named after
 // UE 1.0.
+#include <map>
+#include <utility>
+
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/uet_engine.h"
 #include "tests/support/uet_answers.h"
@@ -485,6 +488,40 @@ TEST_F(Stuck, Uet_4_1_ATrimmedRudiRequestIsNackedByItsIdAndComesAgainAtOnce) {
     ASSERT_EQ(world().completions(0).size(), 1U) << "long before the time-out";
     EXPECT_TRUE(world().completions(0)[0].ok());
   }
+}
+
+// What is late speaks of a message by its place and how often that was taken: the number never comes again,
+// whichever way the next message is made.
+TEST_F(Stuck, APlaceThatIsTakenAgainHasAnotherName) {
+  start();
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> newest;
+  std::size_t taken = 0;
+  for (int round = 0; round < 4; ++round) {
+    for (const auto& [verb, length] : {std::pair{Verb::kWrite, 64U},
+                                       {Verb::kWrite, 64U},
+                                       {Verb::kRead, 64U},
+                                       {Verb::kWrite, 9000U},
+                                       {Verb::kRead, 9000U},
+                                       {Verb::kWrite, 64U}}) {
+      ASSERT_EQ(world().post(world().request(verb, length)), engine::PostStatus::kOk);
+      const std::size_t before = world().completions(0).size();
+      for (int step = 0; step < 1000 && world().completions(0).size() == before; ++step) {
+        for (std::uint32_t host = 0; host < 2; ++host) {
+          const auto& outbound = world().engine(host).parts().outbound;
+          for (std::uint32_t at = 0; at < outbound.extent(); ++at) {
+            if (!outbound.is_used(at)) continue;
+            const auto [place, first] = newest.try_emplace({host, at}, outbound[at].generation);
+            EXPECT_GE(outbound[at].generation, place->second) << "place " << at << " of host " << host;
+            if (!first && outbound[at].generation != place->second) ++taken;
+            place->second = outbound[at].generation;
+          }
+        }
+        world().pass(nanoseconds(200));
+      }
+      ASSERT_EQ(world().completions(0).size(), before + 1);
+    }
+  }
+  EXPECT_GT(taken, 20U);
 }
 
 TEST_F(Stuck, Uet_3_4_AReceiveForADeferredSendThatNeverComesIsFreeAgain) {
