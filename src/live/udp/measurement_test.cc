@@ -336,7 +336,7 @@ TEST_P(EveryProtocol, AnInterruptGivesWhatWasMeasuredUntilThen) {
 // The rights to the server's memory that a program asks for are those that its verbs need.
 TEST(Measurement, AsksForNoRightThatItDoesNotUse) {
   const auto asked = [](const MeasurementConfig& wanted) {
-    auto listener = ControlListener::open({kLoopback, 0}).value();
+    auto listener = ControlListener::open({0x7f000001, 0}).value();
     MeasurementConfig config = wanted;
     config.protocol = wire::Protocol::kUb;
     config.server = listener.local();
