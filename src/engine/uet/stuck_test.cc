@@ -494,7 +494,11 @@ TEST_F(Stuck, Uet_4_1_ATrimmedRudiRequestIsNackedByItsIdAndComesAgainAtOnce) {
 // whichever way the next message is made.
 TEST_F(Stuck, APlaceThatIsTakenAgainHasAnotherName) {
   start();
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> newest;
+  struct Name {
+    std::uint64_t order = 0;  ///< Of the message that has the place.
+    std::uint32_t generation = 0;
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Name> newest;
   std::size_t taken = 0;
   for (int round = 0; round < 4; ++round) {
     for (const auto& [verb, length] : {std::pair{Verb::kWrite, 64U},
@@ -510,10 +514,13 @@ TEST_F(Stuck, APlaceThatIsTakenAgainHasAnotherName) {
           const auto& outbound = world().engine(host).parts().outbound;
           for (std::uint32_t at = 0; at < outbound.extent(); ++at) {
             if (!outbound.is_used(at)) continue;
-            const auto [place, first] = newest.try_emplace({host, at}, outbound[at].generation);
-            EXPECT_GE(outbound[at].generation, place->second) << "place " << at << " of host " << host;
-            if (!first && outbound[at].generation != place->second) ++taken;
-            place->second = outbound[at].generation;
+            const OutboundMessage& message = outbound[at];
+            const auto [place, first] =
+                newest.try_emplace({host, at}, Name{message.order, message.generation});
+            if (first || message.order == place->second.order) continue;
+            EXPECT_GT(message.generation, place->second.generation) << "place " << at << " of host " << host;
+            place->second = {message.order, message.generation};
+            ++taken;
           }
         }
         world().pass(nanoseconds(200));
