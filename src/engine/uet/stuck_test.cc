@@ -2,6 +2,9 @@
 // What once left a PDC, a message, a receive or a window where nothing could move it, or moved it wrongly:
 // names that were taken again too soon, packets without a record, silence taken for death. Named after
 // UE 1.0.
+#include <map>
+#include <utility>
+
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/uet_engine.h"
 #include "tests/support/uet_answers.h"
@@ -521,6 +524,81 @@ TEST_F(Stuck, Uet_3_5_12_ARefusalOfARudiPacketForLackOfRoomWaitsAndIsCounted) {
   EXPECT_EQ(world().sent.size(), 2U);
   ASSERT_EQ(world().completions(0).size(), 1U);
   EXPECT_EQ(world().completions(0)[0].status, CompletionStatus::kReceiverNotReady);
+}
+
+TEST_F(Stuck, Uet_4_1_ATrimmedRudiRequestIsNackedByItsIdAndComesAgainAtOnce) {
+  for (const wire::TrimState trim : {wire::TrimState::kTrimmed, wire::TrimState::kTrimmedLastHop}) {
+    UetConfig config;
+    config.rto_init = milliseconds(100);
+    start(config);
+    const auto region = world().engine(1).register_region(
+        world().now(), {.base = World::kRemote, .length = 4096}, 1, std::nullopt, true);
+    bool arrives = false;
+    world().lose = [&](const wire::Packet&) { return !arrives; };
+    verbs::WorkRequest request = world().request(Verb::kWrite, 64);
+    request.delivery = Delivery::kIdempotent;
+    request.remote.token = *region;
+    ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
+    world().pass(microseconds(1));
+    ASSERT_EQ(world().sent.size(), 1U);
+    wire::Packet cut = world().sent[0];
+    arrives = true;
+    cut.payload = {};
+    cut.trim = trim;
+    world().pair().inject(1, cut);
+    world().pass(microseconds(100));
+    ASSERT_GE(world().sent.size(), 3U);
+    const wire::UetPacket& said = world().sent[1].uet;
+    ASSERT_EQ(said.prologue.type, UetPdsType::kNack);
+    EXPECT_EQ(said.nack.code,
+              trim == wire::TrimState::kTrimmed ? UetNackCode::kTrimmed : UetNackCode::kTrimmedLastHop);
+    EXPECT_EQ(said.nack.psn, cut.uet.rudi.packet_id);
+    EXPECT_TRUE((said.prologue.flags & wire::kUetNackRudi) != 0);
+    EXPECT_EQ(world().sent[2].uet.rudi.packet_id, cut.uet.rudi.packet_id);
+    ASSERT_EQ(world().completions(0).size(), 1U) << "long before the time-out";
+    EXPECT_TRUE(world().completions(0)[0].ok());
+  }
+}
+
+// What is late speaks of a message by its place and how often that was taken: the number never comes again,
+// whichever way the next message is made.
+TEST_F(Stuck, APlaceThatIsTakenAgainHasAnotherName) {
+  start();
+  struct Name {
+    std::uint64_t order = 0;  ///< Of the message that has the place.
+    std::uint32_t generation = 0;
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Name> newest;
+  std::size_t taken = 0;
+  for (int round = 0; round < 4; ++round) {
+    for (const auto& [verb, length] : {std::pair{Verb::kWrite, 64U},
+                                       {Verb::kWrite, 64U},
+                                       {Verb::kRead, 64U},
+                                       {Verb::kWrite, 9000U},
+                                       {Verb::kRead, 9000U},
+                                       {Verb::kWrite, 64U}}) {
+      ASSERT_EQ(world().post(world().request(verb, length)), engine::PostStatus::kOk);
+      const std::size_t before = world().completions(0).size();
+      for (int step = 0; step < 1000 && world().completions(0).size() == before; ++step) {
+        for (std::uint32_t host = 0; host < 2; ++host) {
+          const auto& outbound = world().engine(host).parts().outbound;
+          for (std::uint32_t at = 0; at < outbound.extent(); ++at) {
+            if (!outbound.is_used(at)) continue;
+            const OutboundMessage& message = outbound[at];
+            const auto [place, first] =
+                newest.try_emplace({host, at}, Name{message.order, message.generation});
+            if (first || message.order == place->second.order) continue;
+            EXPECT_GT(message.generation, place->second.generation) << "place " << at << " of host " << host;
+            place->second = {message.order, message.generation};
+            ++taken;
+          }
+        }
+        world().pass(nanoseconds(200));
+      }
+      ASSERT_EQ(world().completions(0).size(), before + 1);
+    }
+  }
+  EXPECT_GT(taken, 20U);
 }
 
 TEST_F(Stuck, Uet_3_4_AReceiveForADeferredSendThatNeverComesIsFreeAgain) {
