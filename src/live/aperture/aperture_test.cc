@@ -2,34 +2,21 @@
 // Apertures over every protocol, by UDP and in shared memory: what is loaded, stored, published and evicted.
 #include "live/aperture/aperture.h"
 
-#include <fcntl.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
-#include <iostream>
 #include <thread>
 
-#include "base/random.h"
+#include "live/aperture/aperture_shadow_test_support.h"
 #include "live/aperture/aperture_test_support.h"
 
 namespace wharf::live {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr std::uint64_t kPage = 4096;
-
-/// Why a test of faults cannot run here, if it cannot.
-#define SKIP_WITHOUT(wanted)                                                            \
-  if (const ApertureSupport here = aperture_support(); here.mode > (wanted)) {          \
-    GTEST_SKIP() << "the kernel does not give what this test needs: " << here.sentence; \
-  }
 
 class ApertureOver : public testing::TestWithParam<Way> {
  protected:
@@ -116,69 +103,37 @@ TEST_P(ApertureOver, SeveralThreadsThatFaultOnOnePageFetchItOnce) {
   EXPECT_EQ(aperture->counters().bytes_written, 8U * 4);
 }
 
-/// Random loads and stores beside a copy of what must be there.
-struct Shadowed {
-  ApertureMode mode = ApertureMode::kAllFaults;
-  bool write_protect = true;
-  ApertureWriteBack write_back = ApertureWriteBack::kOnEviction;
-  std::uint32_t grain = 1;
-};
-
-void expect_shadow(TestServer& server, ApertureSession& session, const Shadowed& how, std::uint64_t seed) {
-  constexpr std::uint64_t kLimit = 12;
-  const ApertureOptions options{.mode = how.mode,
-                                .write_protect = how.write_protect,
-                                .pages_max = kLimit,
-                                .read_ahead_pages = 3,
-                                .write_back = how.write_back,
-                                .write_back_interval_ms = 1,
-                                .grain = how.grain};
-  std::vector<std::byte> shadow = server.memory();
-  shadow.resize(session.bytes());
-  {
-    const auto aperture = map_all(session, options);
-    ASSERT_EQ(aperture->mode(), how.mode);
-    RandomStream random(seed, "aperture.shadow");
-    std::uint64_t wrong = 0;
-    for (int turn = 0; turn < 3000; ++turn) {
-      const std::uint64_t length = 1 + random.below(64);
-      const std::uint64_t at = random.below(aperture->size() - length);
-      if (random.below(2) == 0) {
-        for (std::uint64_t each = 0; each < length; ++each) {
-          const auto value = std::byte(random.below(256));
-          shadow[at + each] = value;
-          store(aperture->data() + at + each, value);
-        }
-      } else {
-        wrong += std::memcmp(aperture->data() + at, shadow.data() + at, length) == 0 ? 0 : 1;
-      }
-      if (random.below(200) == 0) {
-        EXPECT_TRUE(aperture->publish(at, length));
-        const std::vector<std::byte> memory = server.memory();
-        wrong += std::memcmp(memory.data() + at, shadow.data() + at, length) == 0 ? 0 : 1;
-      }
-      if (random.below(300) == 0) EXPECT_TRUE(aperture->refresh(at, length));
-    }
-    EXPECT_EQ(wrong, 0U);
-    const ApertureCounters counters = aperture->counters();
-    EXPECT_LE(counters.most_pages_held, kLimit);
-    EXPECT_GT(counters.evictions, 100U);
-    EXPECT_GT(counters.faults, 100U);
-    const ApertureOutcome unmapped = aperture->unmap();
-    EXPECT_TRUE(unmapped) << unmapped.message;
-  }
-  const std::vector<std::byte> memory = server.memory();
-  EXPECT_TRUE(std::equal(shadow.begin(), shadow.end(), memory.begin()));
-}
-
 TEST_P(ApertureOver, FewPagesServeManyAsAShadowHasThem) {
   SKIP_WITHOUT(ApertureMode::kAllFaults);
   const auto one = session();
   expect_shadow(server_, *one, {}, 1);
-  expect_shadow(server_, *one, {.write_back = ApertureWriteBack::kPeriodic}, 2);
-  expect_shadow(server_, *one, {.write_protect = false}, 3);
-  expect_shadow(server_, *one, {.write_protect = false, .write_back = ApertureWriteBack::kPeriodic}, 4);
-  expect_shadow(server_, *one, {.mode = ApertureMode::kUserFaults, .grain = 8}, 5);
+}
+
+TEST_P(ApertureOver, CallsDoWithoutFaultsWhatFaultsDo) {
+  const auto one = session();
+  const auto two = session(one->slice_key());
+  const auto aperture = map_all(*one, {.mode = ApertureMode::kExplicit});
+  const auto other = map_all(*two, {.mode = ApertureMode::kExplicit});
+  ASSERT_EQ(aperture->mode(), ApertureMode::kExplicit);
+  EXPECT_EQ(signal_of([&] { load(aperture->data()); }), SIGSEGV);
+  EXPECT_TRUE(aperture->fetch(100, 2 * kPage));
+  EXPECT_TRUE(other->fetch(0, kPage));
+  for (std::uint64_t at = 100; at < 100 + 2 * kPage; ++at) store(aperture->data() + at, std::byte(at % 251));
+  store(other->data(), std::byte{0xaa});
+  EXPECT_TRUE(aperture->publish(100, 2 * kPage));
+  EXPECT_TRUE(other->publish());
+  const std::vector<std::byte> memory = server_.memory();
+  EXPECT_EQ(memory[0], std::byte{0xaa});
+  std::uint64_t wrong = 0;
+  for (std::uint64_t at = 100; at < 100 + 2 * kPage; ++at) wrong += memory[at] == std::byte(at % 251) ? 0 : 1;
+  EXPECT_EQ(wrong, 0U);
+  // After a refresh the page is not there until it is fetched again.
+  EXPECT_TRUE(other->refresh());
+  EXPECT_EQ(signal_of([&] { load(other->data()); }), SIGSEGV);
+  EXPECT_TRUE(other->prefetch(0, other->size()));
+  EXPECT_TRUE(other->fetch(0, kPage, ApertureAccess::kLoad));
+  EXPECT_EQ(load(other->data() + 101), std::byte{101});
+  EXPECT_EQ(other->counters().faults, 0U);
 }
 
 }  // namespace

@@ -17,6 +17,12 @@
 #include "live/aperture/aperture.h"
 #include "live/udp/live_server_test_support.h"
 
+/// Why a test of faults cannot run here, if it cannot.
+#define SKIP_WITHOUT(wanted)                                                            \
+  if (const ApertureSupport here = aperture_support(); here.mode > (wanted)) {          \
+    GTEST_SKIP() << "the kernel does not give what this test needs: " << here.sentence; \
+  }
+
 namespace wharf::live {
 
 /// How a session reaches its server.

@@ -419,7 +419,7 @@ std::uint32_t Pager::end_in(const ApertureCall& call, std::uint64_t page) const 
 std::uint64_t Pager::newly_kept(const ApertureCall& call) const {
   std::uint64_t count = 0;
   for (std::uint64_t page = call.from / page_bytes_; page * page_bytes_ < call.to; ++page)
-    count += table_.kept(page) ? 0 : 1;
+    if (!table_.kept(page)) ++count;
   return count;
 }
 
@@ -515,22 +515,17 @@ verbs::Task<bool> Pager::visit(const ApertureCall& call, std::uint64_t page) {
   co_await lock(page);
   const PageState state = table_.state(page);
   bool good = true;
-  switch (call.kind) {
-    case ApertureCall::Kind::kRefresh:
-    case ApertureCall::Kind::kDiscard: {
-      const bool forget = call.kind == ApertureCall::Kind::kDiscard;
-      if (link_lost_) break;  // What is there can still be read.
-      if (state == PageState::kDirty) {
-        good = co_await send_away(page, forget ? begin_in(call, page) : 0, forget ? end_in(call, page) : 0);
-      } else if (state == PageState::kClean || state == PageState::kHeld) {
-        drop(page);
-      }
-      break;
+  if (call.kind == ApertureCall::Kind::kRefresh || call.kind == ApertureCall::Kind::kDiscard) {
+    const bool forget = call.kind == ApertureCall::Kind::kDiscard;
+    if (link_lost_) {
+      // What is there can still be read.
+    } else if (state == PageState::kDirty) {
+      good = co_await send_away(page, forget ? begin_in(call, page) : 0, forget ? end_in(call, page) : 0);
+    } else if (state == PageState::kClean || state == PageState::kHeld) {
+      drop(page);
     }
-    default:
-      if (state == PageState::kDirty)
-        good = co_await write_back(page, begin_in(call, page), end_in(call, page));
-      break;
+  } else if (state == PageState::kDirty) {
+    good = co_await write_back(page, begin_in(call, page), end_in(call, page));
   }
   unlock(page);
   co_return good;

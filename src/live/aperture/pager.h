@@ -75,6 +75,8 @@ class Pager {
   const Mapping& mapping() const { return *mapping_; }
   /// Takes the accesses that wait, and goes on with what can go on. True if anything happened.
   bool step(TimePs now);
+  /// step() has something to do.
+  bool can_go_on() const { return !ready_.empty(); }
   /// When step() is needed though nothing happens.
   TimePs deadline() const { return next_write_back_; }
   void start(std::shared_ptr<ApertureCall> call);

@@ -22,6 +22,9 @@ namespace {
 /// How often to look whether the server is still there.
 constexpr TimePs kLookInterval = milliseconds(5);
 constexpr TimePs kLongestSleep = milliseconds(20);
+/// Before it sleeps: short, for the program's threads want the cores, too.
+constexpr std::uint32_t kSpins = 100;
+constexpr std::uint32_t kYields = 20;
 constexpr std::uint32_t kQueueDepth = 128;
 
 /// What the thread waits for: frames, calls and faults, as one port.
@@ -48,6 +51,8 @@ class ApertureSession::Core::Turns : public PageLink {
       : core_(core), client_(std::move(client)), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
     WHARF_CHECK(epoll_ >= 0);
     idle_.busy_poll = busy_poll;
+    idle_.spins = kSpins;
+    idle_.yields = kYields;
     idle_.longest_sleep = kLongestSleep;
     listen(epoll_, client_->host().port().descriptor());
     listen(epoll_, core_.bell_);
@@ -86,6 +91,8 @@ class ApertureSession::Core::Turns : public PageLink {
       }
       worked |= client_->host().step();
       if (now >= next_look_) look(now);
+      // What has ended just now may let coroutines go on.
+      for (const auto& pager : pagers_) worked |= pager->can_go_on();
       if (worked) {
         idle.worked();
       } else {
