@@ -58,7 +58,9 @@ TEST_F(ApertureRules, WithUserFaultsASystemCallOnAnAbsentPageIsRefused) {
   // A page that was only loaded from is there for write(2), not for read(2), which stores to it.
   EXPECT_TRUE(aperture->fetch(0, 5, ApertureAccess::kLoad));
   EXPECT_EQ(::write(pipe.ends[1], aperture->data(), 1), 1);
-  if (aperture_support().write_protect) EXPECT_EQ(::read(pipe.ends[0], aperture->data(), 5), -1);
+  if (aperture_support().write_protect) {
+    EXPECT_EQ(::read(pipe.ends[0], aperture->data(), 5), -1);
+  }
   EXPECT_TRUE(aperture->fetch(0, 5));
   EXPECT_EQ(::read(pipe.ends[0], aperture->data(), 5), 5);
   EXPECT_EQ(std::memcmp(aperture->data(), "wharf", 5), 0);

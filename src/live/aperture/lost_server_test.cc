@@ -95,7 +95,9 @@ class LostServer : public testing::TestWithParam<Way> {
     EXPECT_EQ(aperture->unmap().status, ApertureStatus::kStalled);
     ApertureOutcome outcome;
     const auto late = Aperture::map(*session, {0, kPage}, {}, outcome);
-    if (late) EXPECT_EQ(signal_of([&] { load(late->data()); }), SIGBUS);
+    if (late) {
+      EXPECT_EQ(signal_of([&] { load(late->data()); }), SIGBUS);
+    }
   }
 };
 INSTANTIATE_TEST_SUITE_P(Live, LostServer, testing::ValuesIn(every_way()),
