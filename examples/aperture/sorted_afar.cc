@@ -37,8 +37,9 @@ std::span<std::uint64_t> numbers(const live::Aperture& aperture) {
 
 int sort(live::ApertureSession& session) {
   live::ApertureOutcome outcome;
-  // A quarter of the table fits: the rest goes and comes as it is needed.
-  const auto aperture = live::Aperture::map(session, kTable, {.pages_max = 10}, outcome);
+  // A quarter of the table fits: the rest goes and comes as it is needed. Nobody else writes to it, so whole
+  // lines may be written where a byte has changed.
+  const auto aperture = live::Aperture::map(session, kTable, {.pages_max = 10, .grain = 64}, outcome);
   if (!aperture) return fail(outcome);
   // Without faults, the program would say which part it needs: aperture->fetch(0, aperture->size()).
   if (aperture->mode() == live::ApertureMode::kExplicit) {

@@ -14,6 +14,7 @@ namespace wharf::live {
 namespace {
 
 constexpr std::uint64_t kFewestPages = 8;
+constexpr std::uint32_t kLargestGrain = 4096;  // No page is smaller.
 
 ApertureOutcome outcome_of(const Error& error) {
   const ApertureStatus status = error.kind == ErrorKind::kEnvironment ? ApertureStatus::kEnvironment
@@ -129,8 +130,9 @@ std::unique_ptr<Aperture> Aperture::map(ApertureSession& session, const Aperture
   } else if (options.pages_max < kFewestPages) {
     outcome = refused(
         fmt::format("options: found {} pages at most, expected {} or more", options.pages_max, kFewestPages));
-  } else if (!std::has_single_bit(options.grain) || options.grain > 8) {
-    outcome = refused(fmt::format("options: found a grain of {}, expected 1, 2, 4 or 8", options.grain));
+  } else if (!std::has_single_bit(options.grain) || options.grain > kLargestGrain) {
+    outcome = refused(fmt::format("options: found a grain of {}, expected a power of two up to {}",
+                                  options.grain, kLargestGrain));
   } else if (options.write_back == ApertureWriteBack::kPeriodic && options.write_back_interval_ms == 0) {
     outcome = refused("options: found a write-back every 0 ms, expected 1 ms or more");
   } else if (!session.core_->ours()) {

@@ -94,9 +94,10 @@ struct ApertureOptions {
   std::uint32_t read_ahead_pages = 16;
   ApertureWriteBack write_back = ApertureWriteBack::kOnEviction;
   std::uint32_t write_back_interval_ms = 100;
-  /// Bytes that are written together when one of them has changed: 1, 2, 4 or 8. With 1, two apertures that
-  /// change different bytes never undo each other. With 8, an aligned word is never seen half-written, but
-  /// belongs to one writer at a time.
+  /// Bytes that are written together when one of them has changed: a power of two up to 4096. With 1, two
+  /// apertures that change different bytes never undo each other, and a page with changes all over costs many
+  /// WRITEs. With more, units of so many bytes belong to one writer at a time; from 8 on, an aligned word is
+  /// never seen half-written.
   std::uint32_t grain = 1;
 };
 

@@ -271,7 +271,7 @@ TEST_F(ApertureRules, WrongUseIsRefusedInASentence) {
       "segment: found 18446744073709551615 bytes at offset 8, expected a part of the session's 262144 bytes");
   EXPECT_EQ(refused({12, 8}, {}), "segment: found offset 12, expected a multiple of 8, for example 8");
   EXPECT_EQ(refused({0, 8}, {.pages_max = 7}), "options: found 7 pages at most, expected 8 or more");
-  EXPECT_EQ(refused({0, 8}, {.grain = 3}), "options: found a grain of 3, expected 1, 2, 4 or 8");
+  EXPECT_EQ(refused({0, 8}, {.grain = 3}), "options: found a grain of 3, expected a power of two up to 4096");
   EXPECT_EQ(refused({0, 8}, {.write_back = ApertureWriteBack::kPeriodic, .write_back_interval_ms = 0}),
             "options: found a write-back every 0 ms, expected 1 ms or more");
   const auto aperture = map_all(*one);
