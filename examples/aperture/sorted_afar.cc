@@ -35,6 +35,7 @@ std::span<std::uint64_t> numbers(const live::Aperture& aperture) {
   return {reinterpret_cast<std::uint64_t*>(aperture.data()), kNumbers};
 }
 
+// guide: begin
 int sort(live::ApertureSession& session) {
   live::ApertureOutcome outcome;
   // A quarter of the table fits: the rest goes and comes as it is needed. Nobody else writes to it, so whole
@@ -61,6 +62,7 @@ int sort(live::ApertureSession& session) {
   std::getchar();
   return 0;
 }
+// guide: end
 
 int search(live::ApertureSession& session, std::uint64_t wanted) {
   live::ApertureOutcome outcome;

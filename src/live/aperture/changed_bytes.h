@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which bytes of a page differ from a copy that was taken before: what a publish writes. (The twins and diffs
-// of Keleher, Cox, Dwarkadas, Zwaenepoel: TreadMarks, USENIX Winter 1994.)
+// of Keleher, Cox, Dwarkadas, Zwaenepoel: TreadMarks, 1994.)
 #pragma once
 
 #include <algorithm>
