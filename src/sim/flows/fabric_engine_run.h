@@ -221,7 +221,7 @@ class FabricEngineRun {
       for (std::uint32_t port = 0; port < all.count(); ++port) Protocol::count(all.of(port), report.totals);
     }
     report.ports = totals_of_ports(fabric);
-    for (const auto& [packets, bytes, port] : report.ports) {
+    for (const auto& [packets, bytes, port, rate] : report.ports) {
       report.totals.trimmed += port.trimmed;
       report.totals.marked += port.marked;
       report.totals.dropped += port.dropped_full + port.dropped_no_route;
