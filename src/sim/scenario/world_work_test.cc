@@ -14,7 +14,7 @@ namespace wharf::sim {
 namespace {
 
 /// The share of the fuller of two partitions, where a request takes the server three tenths of the client's
-/// time (measured for the key-value service over RoCE). `clients` are the first hosts, servers the last.
+/// time (measured for the key-value service). `clients` are the first hosts, servers the last.
 double fuller_share(std::uint32_t hosts, std::uint32_t clients, std::uint32_t servers) {
   ScenarioSource source;
   source.text = "[model]\nstack = \"roce_dma\"\n[topology]\nfrom = \"fat_tree:" + std::to_string(hosts) +
