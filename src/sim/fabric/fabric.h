@@ -298,7 +298,7 @@ class Fabric {
     std::uint32_t phase = 0;
     TimePs reached = now_;
     publish(me, phase, reached, mine.next_time());
-    barrier.arrive_and_wait();
+    barrier.arrive_and_wait(me);
     for (;;) {
       take_mail(me, phase);
       const auto [next, finished] = learn(mine, phase);
@@ -326,7 +326,7 @@ class Fabric {
         for (const Crossing& crossing : box.packets) earliest = min(earliest, crossing.head.time);
       }
       publish(me, phase, reached, earliest);
-      barrier.arrive_and_wait();
+      barrier.arrive_and_wait(me);
       if (last) {
         mine.catch_up(end);
         if (me == 0) now_ = end;
