@@ -88,7 +88,8 @@ void Partition<Host>::ask_ports(std::uint32_t host, TimePs now) {
   for (std::uint32_t k = first; k < last; ++k) {
     const PortId number = state_.node_ports[k];
     Port& port = ports_[number];
-    if ((port.waiting & kAskHost) != 0 || (port.flags & kPortDown) != 0) continue;
+    // Under flow control a port that asks already may have asked in vain for what its link may carry.
+    if (((port.waiting & kAskHost) != 0 && !served_) || (port.flags & kPortDown) != 0) continue;
     if (served_) [[unlikely]] {
       port.waiting |= kAskHost;
       arm_service(max(now, port.ready_at), port, number);
