@@ -10,7 +10,7 @@ namespace wharf::sim {
 template <FabricHost Host>
 void Partition<Host>::control(TimePs now, std::uint32_t number) {
   if (number < kControlTables) {
-    change_link(now, state_.config.changes[number]);
+    change_link(now, number);
   } else if (number < kControlConsumedUpdates) {
     use_tables(number - kControlTables + 1);
   } else if (number < kControlPauseRefreshes) {
@@ -36,12 +36,14 @@ void Partition<Host>::control(TimePs now, std::uint32_t number) {
 }
 
 template <FabricHost Host>
-void Partition<Host>::change_link(TimePs now, const LinkChange& change) {
+void Partition<Host>::change_link(TimePs now, std::uint32_t index) {
+  const LinkChange& change = state_.config.changes[index];
   Port& port = ports_[change.port];
   if ((port.waiting & lazy_) != 0 && port.ready_at < now) advance(port, change.port, now);
   if (change.rate.value != 0) {
     state_.rates[change.port] = change.rate.value;
     port.ps_per_byte = whole_ps_per_byte(change.rate.value);
+    if (!state_.rate_from.empty()) state_.rate_from[change.port] = index + 1;
   }
   const bool was_down = (port.flags & kPortDown) != 0;
   if (!change.up && !was_down) {
@@ -131,7 +133,7 @@ void Partition<Host>::accept(const Crossing& crossing, const std::byte* payloads
   PacketHead& head = heads_[slot];
   head = crossing.head;
   head.next = kNoSlot;
-  if ((head.flags & kHeadSequenced) != 0) note_sequence(slot, crossing.sequence);
+  if ((head.flags & kHeadSequenced) != 0 || !state_.rate_from.empty()) note_sequence(slot, crossing.sequence);
   if constexpr (requires(Body & packet, Context & context) { Host::enter(packet, context, payloads); }) {
     if (head.body != kNoBody) Host::enter(bodies_[head.body], context_, payloads + crossing.payload);
   }

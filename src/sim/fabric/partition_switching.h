@@ -103,8 +103,8 @@ inline void Partition<Host>::forward(TimePs now, const Port& in, SlotId slot, st
   if (cut_through_ && !retries(number)) [[unlikely]] {
     // The packet must not run dry on a faster link: not before its last byte less what sending takes.
     const std::uint32_t bytes = heads_[slot].bytes;
-    const TimePs incoming = serialisation(in, number, bytes);
-    const TimePs header = min(incoming, serialisation(in, number, state_.config.cut_through_bytes));
+    const TimePs incoming = received_in(in, number, slot, bytes);
+    const TimePs header = min(incoming, received_in(in, number, slot, state_.config.cut_through_bytes));
     heads_[slot].time = now + incoming - header - serialisation(ports_[out], out, bytes);
   }
   if (served_) [[unlikely]] {
@@ -370,6 +370,17 @@ template <FabricHost Host>
 inline TimePs Partition<Host>::serialisation(const Port& port, PortId number, std::uint32_t bytes) const {
   if (port.ps_per_byte != 0) return picoseconds(std::int64_t{port.ps_per_byte} * bytes);
   return picoseconds(static_cast<std::int64_t>(serialisation_ps(bytes, state_.rates[number])));
+}
+
+/// What `bytes` of the packet in `slot`, which has come over link `number`, took at the rate that the link
+/// had when the packet left.
+template <FabricHost Host>
+TimePs Partition<Host>::received_in(const Port& in, PortId number, SlotId slot, std::uint32_t bytes) const {
+  if (state_.rate_from.empty()) return serialisation(in, number, bytes);
+  const std::uint32_t from = sequences_[slot];
+  const BitsPerSecond rate =
+      from == 0 ? state_.topology->port(number).rate : state_.config.changes[from - 1].rate;
+  return picoseconds(static_cast<std::int64_t>(serialisation_ps(bytes, rate.value)));
 }
 
 template <FabricHost Host>
