@@ -31,9 +31,8 @@ static_assert(sizeof(SwitchState) == 32);
 struct IngestState {
   std::uint64_t backlog_bytes = 0;
   TimePs as_of;
-  std::uint64_t refused = 0;       ///< Packets that found the backlog full.
-  std::uint32_t pausing_link = 0;  ///< While `pausing`: the link that is paused.
-  std::uint8_t pausing = 0;        ///< Queues that are paused, one bit each.
+  std::uint64_t refused = 0;  ///< Packets that found the backlog full.
+  bool pausing = false;       ///< Some link is paused: PortExtra::pausing of its record says which queues.
 };
 
 /// All tables are read only during a run; an element of a state vector is touched only by the partition that

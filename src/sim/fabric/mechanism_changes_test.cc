@@ -70,5 +70,41 @@ TEST(ChangedRates, CutThroughGoesByTheRateAtWhichAPacketLeft) {
   EXPECT_EQ(fabric.received(1)[1].at.ps, 5'000'000 + 4160 * 320 + kDelayPs + kDelayPs);
 }
 
+// --- Slow hosts
+
+/// Hosts 0 and 1, joined by two switches.
+Topology two_planes() {
+  Topology topology;
+  topology.add_host();
+  topology.add_host();
+  for (int i = 0; i < 2; ++i) topology.add_switch(0, kTimeZero);
+  for (NodeId middle = 2; middle < 4; ++middle) {
+    topology.connect(0, middle, kLink);
+    topology.connect(1, middle, kLink);
+  }
+  return topology;
+}
+
+// The host pauses the link over which too much comes, each of its links and queues by itself, and lets each
+// go on.
+TEST(SlowHosts, EveryLinkThatIsPausedGoesOn) {
+  const Topology topology = two_planes();
+  FabricConfig config = pausing(8000, 5000);
+  config.profiles[0].queues[1] = config.profiles[0].queues[0];
+  config.profiles[0].queue_of_class[5] = 1;
+  // 8 kB, and what both links send until their pauses have come: 27 kB each.
+  config.ingest = {gigabits_per_second(10), 80'000};
+  ScriptFabric fabric(topology, config);
+  for (std::uint32_t i = 0; i < 400; ++i)
+    fabric.send(0, {.to = 1, .traffic_class = static_cast<std::uint8_t>(4 + i % 2), .number = i});
+  fabric.run();
+  EXPECT_EQ(fabric.received(1).size(), 400u);
+  EXPECT_EQ(fabric.ingest(1).refused, 0u);
+  std::vector<unsigned> paused(topology.ports().size());
+  for (const PauseRecord& record : fabric.pauses()) paused[record.port] |= 1U << record.queue;
+  for (const PortId port : topology.node(1).ports) EXPECT_EQ(paused[topology.port(port).reverse], 3u);
+  for (PortId port = 0; port < topology.ports().size(); ++port) EXPECT_EQ(fabric.port(port).blocked, 0u);
+}
+
 }  // namespace
 }  // namespace wharf::sim

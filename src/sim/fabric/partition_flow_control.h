@@ -10,10 +10,6 @@
 
 namespace wharf::sim {
 
-inline constexpr std::uint32_t kControlConsumed = 0;
-inline constexpr std::uint32_t kControlPause = 1;
-inline constexpr std::uint32_t kControlResume = 2;
-inline constexpr std::uint32_t kControlCredits = 3;
 /// Credit counters are cyclic with 20 bits.
 inline constexpr std::uint32_t kCreditMask = (1U << 20U) - 1;
 /// How far the cyclic counter `to` is ahead of `from`, or, negative, behind it.

@@ -74,6 +74,12 @@ struct alignas(64) Port {
 };
 static_assert(sizeof(Port) == 128);
 
+/// Kinds of frames of flow control (partition_flow_control.h).
+inline constexpr std::uint32_t kControlConsumed = 0;
+inline constexpr std::uint32_t kControlPause = 1;
+inline constexpr std::uint32_t kControlResume = 2;
+inline constexpr std::uint32_t kControlCredits = 3;
+
 /// What ports with weights, errors or flow control have beside. One for each port when any port needs it.
 struct PortExtra {
   std::array<std::uint32_t, kPortQueues> virtual_time{};  ///< Weighted queues: bytes served over weight.
