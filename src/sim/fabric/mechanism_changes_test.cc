@@ -106,5 +106,20 @@ TEST(SlowHosts, EveryLinkThatIsPausedGoesOn) {
   for (PortId port = 0; port < topology.ports().size(); ++port) EXPECT_EQ(fabric.port(port).blocked, 0u);
 }
 
+// --- Links that fail
+
+// Two packets have credit at a time; those to a host that is cut off give it back at once.
+TEST(FailedLinks, PacketsWithoutAWayGiveTheirCreditsBack) {
+  const Topology topology = star(3, kLink, kTimeZero);
+  FabricConfig config = crediting(2048, 6400);
+  config.changes = {{.at = kTimeZero, .port = topology.port(topology.node(1).ports[0]).reverse, .up = false}};
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 1, 20, 1000);
+  fabric.send(0, {.to = 2});
+  fabric.run();
+  ASSERT_EQ(fabric.received(2).size(), 1u);
+  EXPECT_LT(fabric.received(2)[0].at, microseconds(30));
+}
+
 }  // namespace
 }  // namespace wharf::sim

@@ -247,6 +247,7 @@ class Partition {
   void send_control(TimePs now, PortId number, std::uint32_t content);
   void handle_control(TimePs now, std::uint32_t link, std::uint32_t record, const PacketHead& head);
   void report_freed(TimePs now, std::uint32_t link, std::uint32_t queue);
+  void free_without_way(TimePs now, std::uint32_t link, const PacketHead& head);
   void free_unstored(TimePs now, std::uint32_t link, std::uint32_t queue, std::uint32_t bytes);
   void arm_consumed_update(TimePs at, PortId number);
   void report_consumed(TimePs now, PortId number);

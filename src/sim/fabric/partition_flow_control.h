@@ -168,6 +168,16 @@ void Partition<Host>::free_unstored(TimePs now, std::uint32_t link, std::uint32_
   report_freed(now, link, queue);
 }
 
+/// The same of one that no port leads on: in the queue that the near end of `link` has charged.
+template <FabricHost Host>
+void Partition<Host>::free_without_way(TimePs now, std::uint32_t link, const PacketHead& head) {
+  const PortProfile& profile = state_.config.profiles[ports_[link].profile];
+  free_unstored(
+      now, link,
+      (head.flags & kHeadTrimmed) != 0 ? profile.trimmed_queue : profile.queue_of_class[head.traffic_class],
+      head.bytes);
+}
+
 /// Tells the far end from time to time what was consumed while not all of it is free again: credits of frames
 /// that were lost come back so. [UE 1.0 5.2: CC_Update]
 template <FabricHost Host>

@@ -97,6 +97,7 @@ inline void Partition<Host>::forward(TimePs now, const Port& in, SlotId slot, st
                                      PortId number, PortId out) {
   if (out == kNoPort || (ports_[out].flags & kPortDown) != 0) [[unlikely]] {
     ++state_.counters[record].dropped_no_route;
+    if (served_) free_without_way(now, record, heads_[slot]);
     discard(slot);
     return;
   }
