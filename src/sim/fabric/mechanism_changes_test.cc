@@ -106,6 +106,19 @@ TEST(SlowHosts, EveryLinkThatIsPausedGoesOn) {
   for (PortId port = 0; port < topology.ports().size(); ++port) EXPECT_EQ(fabric.port(port).blocked, 0u);
 }
 
+// 20 kB and more at 100 Mb/s last longer than the 335.5 us that a frame can carry.
+TEST(SlowHosts, TheirPausesAreToldAgain) {
+  const Topology topology = star(2, kLink, kTimeZero);
+  FabricConfig config = pausing(20'000, 10'000);
+  config.ingest = {BitsPerSecond{100'000'000}, 100'000};
+  config.faults = {{.damage = 1e-300}};
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 1, 500, 1000);
+  fabric.run();
+  EXPECT_EQ(fabric.received(1).size(), 500u);
+  EXPECT_EQ(fabric.ingest(1).refused, 0u);
+}
+
 // --- Links that fail
 
 // Two packets have credit at a time; those to a host that is cut off give it back at once.

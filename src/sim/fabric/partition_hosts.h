@@ -193,6 +193,7 @@ bool Partition<Host>::ingest(TimePs now, std::uint32_t host, std::uint32_t link,
     state_.extras[link].pausing |= bit;
     send_control(now, state_.topology->port(link % links_).reverse,
                  kControlPause << 30U | std::uint32_t{bit} << 24U);
+    arm_pause_refresh(now, link);
     const std::uint64_t excess = state.backlog_bytes - flow.xon_bytes;
     const TimePs at = now + picoseconds(static_cast<std::int64_t>(serialisation_ps(
                                 static_cast<std::uint32_t>(std::min<std::uint64_t>(excess, 0xffff'ffff)),
