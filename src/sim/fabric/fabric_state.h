@@ -66,7 +66,8 @@ struct FabricState {
   /// from, 0 when that is the topology. Packets take the number along (Partition::sequences_), because a far
   /// end may not read the rate of another partition's port, and one under way is as long as it was sent.
   std::vector<std::uint32_t> rate_from;
-  std::vector<LinkDraws> draws;  ///< By port, when each fault has a stream of its own; or none.
+  std::vector<std::uint64_t> fastest;  ///< The most, where pauses are told again; or none.
+  std::vector<LinkDraws> draws;        ///< By port, when each fault has a stream of its own; or none.
   std::vector<SwitchState> switches;
   std::vector<Host> hosts;
   std::vector<const void*> roots;   ///< By host: Host::root(), for hosts that have one.

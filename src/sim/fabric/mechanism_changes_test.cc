@@ -70,6 +70,21 @@ TEST(ChangedRates, CutThroughGoesByTheRateAtWhichAPacketLeft) {
   EXPECT_EQ(fabric.received(1)[1].at.ps, 5'000'000 + 4160 * 320 + kDelayPs + kDelayPs);
 }
 
+// A pause of a fast direction ends sooner than one of a slow direction; who tells it again over the slow one
+// goes by the fast one.
+TEST(ChangedRates, APauseIsToldAgainByTheTimeOfTheDirectionThatIsPaused) {
+  const Topology topology = narrowing(BitsPerSecond{100'000'000});
+  FabricConfig config = pausing(8000, 1000);
+  config.faults.resize(topology.ports().size());
+  config.faults[0].damage = 1e-300;
+  config.changes = {{.at = kTimeZero, .port = topology.port(0).reverse, .rate = gigabits_per_second(25)}};
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 1, 60, 1000);
+  fabric.run();
+  EXPECT_GT(first(fabric, false) - first(fabric, true), microseconds(500));
+  EXPECT_EQ(fabric.received(1).size(), 60u);
+}
+
 // --- Slow hosts
 
 /// Hosts 0 and 1, joined by two switches.

@@ -251,7 +251,6 @@ class Partition {
   void free_unstored(TimePs now, std::uint32_t link, std::uint32_t queue, std::uint32_t bytes);
   void arm_consumed_update(TimePs at, PortId number);
   void report_consumed(TimePs now, PortId number);
-  TimePs pause_time(PortId number) const;
   void arm_pause_refresh(TimePs now, std::uint32_t link);
   void refresh_pauses(TimePs now, std::uint32_t link);
   void arm_pause_end(TimePs at, PortId number);

@@ -57,23 +57,22 @@ void Partition<Host>::hold(TimePs now, std::uint32_t link, std::uint32_t queue, 
   }
 }
 
-/// How long a pause frame holds its queues when nothing follows: the longest time that it can carry, 65535
-/// times what 512 bits take. [IEEE 802.3 annex 31B, IEEE 802.1Qbb]
-template <FabricHost Host>
-TimePs Partition<Host>::pause_time(PortId number) const {
-  return picoseconds(static_cast<std::int64_t>(serialisation_ps(64, state_.rates[number]) * 65535));
+/// How long a pause frame holds the queues of a port of this rate when nothing follows: the longest time that
+/// it can carry, 65535 times what 512 bits take. [IEEE 802.3 annex 31B, IEEE 802.1Qbb]
+inline TimePs pause_time(std::uint64_t bits_per_second) {
+  return picoseconds(static_cast<std::int64_t>(serialisation_ps(64, bits_per_second) * 65535));
 }
 
 /// Choice: pauses end, and are told again after half their time, where links lose frames; where none is lost,
-/// each is ended by its resume frame.
+/// each is ended by its resume frame. The time is that at the fastest that the paused direction becomes: its
+/// rate may be another thread's.
 template <FabricHost Host>
 void Partition<Host>::arm_pause_refresh(TimePs now, std::uint32_t link) {
   PortExtra& in = state_.extras[link];
   if (state_.config.faults.empty() || in.pause_refresh_armed) return;
   in.pause_refresh_armed = true;
-  const PortId back = state_.topology->port(link % links_).reverse;
-  push(FabricEvent::make(now + pause_time(back) / 2, FabricEventKind::kControl, kControlPauseRefreshes + link,
-                         false));
+  push(FabricEvent::make(now + pause_time(state_.fastest[link % links_]) / 2, FabricEventKind::kControl,
+                         kControlPauseRefreshes + link, false));
 }
 
 template <FabricHost Host>
@@ -403,7 +402,7 @@ void Partition<Host>::handle_control(TimePs now, std::uint32_t link, std::uint32
       port.blocked = static_cast<std::uint8_t>(port.blocked | bit);
       if (state_.config.record_pauses)
         pauses_.push_back({now, number, static_cast<std::uint8_t>(queue), true});
-      extra.pause_ends[queue] = now + pause_time(number);
+      extra.pause_ends[queue] = now + pause_time(state_.rates[number]);
       arm_pause_end(extra.pause_ends[queue], number);
     } else {
       resume(now, number, queue);
