@@ -250,6 +250,7 @@ void Partition<Host>::service(TimePs now, PortId number) {
   } else if (extra.control_head != kNoSlot) {
     const SlotId slot = extra.control_head;
     extra.control_head = heads_[slot].next;
+    ++state_.counters[number].control_frames;
     launch(port, number, slot, heads_[slot]);
   } else if ((port.flags & kPortDown) != 0) {
     return;

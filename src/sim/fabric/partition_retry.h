@@ -235,6 +235,7 @@ bool Partition<Host>::serve_replay(Port& port, PortId number) {
               (state_.extras[number].credits_used[queue] & kCreditMask);
   head.bytes = bytes;
   head.flags = kHeadLinkControl;
+  ++state_.counters[number].control_frames;
   send_frame(port, number, slot);
   return true;
 }
