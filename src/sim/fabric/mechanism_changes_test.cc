@@ -70,6 +70,34 @@ TEST(ChangedRates, CutThroughGoesByTheRateAtWhichAPacketLeft) {
   EXPECT_EQ(fabric.received(1)[1].at.ps, 5'000'000 + 4160 * 320 + kDelayPs + kDelayPs);
 }
 
+/// Asks for 1000 B of growth with each packet and counts what becomes of it.
+class AskingHost : public ScriptHost {
+ public:
+  using ScriptHost::ScriptHost;
+  static std::optional<congestion::CaqmFields> caqm_fields(Body& /*body*/, std::uint32_t /*mtu*/) {
+    return congestion::CaqmFields{.increase = true, .hint_bytes = 1000};
+  }
+  static void answer_caqm(Body& body, const congestion::CaqmFields& fields) {
+    body.number = fields.congestion ? 1 : 0;
+  }
+};
+
+// Half of what 500 ns carry is credit: 3125 B at 100 Gb/s, 781 B at 25.
+TEST(ChangedRates, CaqmGrantsWhatTheLinkCarriesNow) {
+  const Topology topology = star(2, kLink, kTimeZero);
+  for (const bool slow : {false, true}) {
+    FabricConfig config = plain();
+    config.caqm = congestion::CaqmPortConfig{.target_queue_bytes = 0, .mark_ppm = 1'000'000};
+    if (slow) config.changes = {{.at = microseconds(1), .port = 3, .rate = gigabits_per_second(25)}};
+    Fabric<AskingHost> fabric(topology, config, [](NodeId host) { return AskingHost(host); });
+    for (int i = 0; i < 10; ++i)
+      fabric.host(0).to_send.push_back({.to = 1, .not_before = microseconds(4 * i + 4)});
+    fabric.run_until(seconds(1));
+    ASSERT_EQ(fabric.host(1).received.size(), 10u);
+    for (const ReceivedPacket& packet : fabric.host(1).received) EXPECT_EQ(packet.number, slow ? 1u : 0u);
+  }
+}
+
 // A pause of a fast direction ends sooner than one of a slow direction; who tells it again over the slow one
 // goes by the fast one.
 TEST(ChangedRates, APauseIsToldAgainByTheTimeOfTheDirectionThatIsPaused) {

@@ -43,6 +43,7 @@ void Partition<Host>::change_link(TimePs now, std::uint32_t index) {
   if (change.rate.value != 0) {
     state_.rates[change.port] = change.rate.value;
     port.ps_per_byte = whole_ps_per_byte(change.rate.value);
+    if (!state_.caqm.empty()) state_.caqm[change.port].set_rate(change.rate);
     if (!state_.rate_from.empty()) state_.rate_from[change.port] = index + 1;
   }
   const bool was_down = (port.flags & kPortDown) != 0;
