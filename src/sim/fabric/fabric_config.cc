@@ -34,6 +34,10 @@ Result<void> validate_flow_control(const FlowControlConfig& flow) {
     return input_error(fmt::format("fabric.pfc_xon is {} bytes, expected at most fabric.pfc_xoff ({} bytes)",
                                    flow.xon_bytes, flow.xoff_bytes));
   if (flow.credit_bytes == 0) return input_error("fabric.credit_size is 0, expected at least 1 byte");
+  if (flow.kind == FlowControl::kCredit && flow.credit_limit_bytes / flow.credit_bytes > kMostCredits)
+    return input_error(
+        fmt::format("fabric.credit_limit is {} credits of {} bytes, expected at most {} credits",
+                    flow.credit_limit_bytes / flow.credit_bytes, flow.credit_bytes, kMostCredits));
   if (flow.credit_overhead_bytes < -16 || flow.credit_overhead_bytes > 127)
     return input_error(
         fmt::format("fabric.credit_overhead is {}, expected -16 to 127", flow.credit_overhead_bytes));

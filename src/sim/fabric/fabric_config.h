@@ -98,6 +98,10 @@ enum class FlowControl : std::uint8_t {
   kCredit,  ///< Credit-based flow control of Ultra Ethernet links, one virtual channel per queue.
 };
 
+/// Counters of credits are cyclic with 20 bits. Choice: half of their range, because where a link reorders
+/// one may seem to run backwards for a while. [UE 1.0 5.2]
+inline constexpr std::uint32_t kMostCredits = (1U << 19U) - 1;
+
 struct FlowControlConfig {
   FlowControl kind = FlowControl::kNone;
   std::uint8_t queues = 0xf;  ///< Queues under flow control, one bit each.

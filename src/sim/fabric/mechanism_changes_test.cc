@@ -177,5 +177,26 @@ TEST(FailedLinks, PacketsWithoutAWayGiveTheirCreditsBack) {
   EXPECT_LT(fabric.received(2)[0].at, microseconds(30));
 }
 
+// [UE 1.0 5.2] Counters of 20 bits tell less than half of their range apart when they may also run backwards.
+TEST(Credits, MoreThanTheCountersCanTellApartAreRefused) {
+  const Topology topology = narrowing(gigabits_per_second(10));
+  FabricConfig config = crediting(524'287, 1);
+  config.flow_control.credit_bytes = 1;
+  EXPECT_TRUE(validate(config, topology).ok());
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 1, 2000, 1000);
+  fabric.run(microseconds(100));
+  EXPECT_GT(fabric.port(3).queue_bytes[0], 500'000u);
+  fabric.run();
+  EXPECT_EQ(fabric.received(1).size(), 2000u);
+  config.flow_control.credit_limit_bytes = 524'288;
+  const auto refused = validate(config, topology);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "fabric.credit_limit is 524288 credits of 1 bytes, expected at most 524287 credits");
+  config.flow_control.kind = FlowControl::kPause;
+  EXPECT_TRUE(validate(config, topology).ok());
+}
+
 }  // namespace
 }  // namespace wharf::sim
