@@ -198,5 +198,63 @@ TEST(Credits, MoreThanTheCountersCanTellApartAreRefused) {
   EXPECT_TRUE(validate(config, topology).ok());
 }
 
+PortProfile three_queues() {
+  PortProfile profile = PortProfile::single_queue();
+  for (std::uint8_t queue = 0; queue < 3; ++queue) {
+    profile.queues[queue].priority = queue == 0 ? 0 : 1;
+    profile.queue_of_class[queue] = queue;
+  }
+  return profile;
+}
+
+// While queue 1 waits behind a queue of a higher priority, another of its own priority gets something to do:
+// they share from then on.
+TEST(Weights, AHigherPriorityDoesNotMoveTheShareOfALowerOne) {
+  const Topology topology = star(4, kLink, kTimeZero);
+  FabricConfig config = plain();
+  config.profiles = {three_queues()};
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 3, 100, 1000, 0);
+  fabric.send_burst(1, 3, 100, 1000, 1);
+  for (std::uint32_t i = 0; i < 100; ++i)
+    fabric.send(2, {.to = 3, .traffic_class = 2, .number = i, .not_before = microseconds(6)});
+  fabric.run();
+  const auto& got = fabric.received(3);
+  ASSERT_EQ(got.size(), 300u);
+  const auto last = std::find_if(got.rbegin(), got.rend(), [](const auto& p) { return p.from == 0; });
+  const auto after = last.base();
+  ASSERT_GT(got.end() - after, 20);
+  EXPECT_NEAR(std::count_if(after, after + 20, [](const auto& packet) { return packet.from == 1; }), 10, 1);
+}
+
+// What a paused queue could not send is not made up for afterwards.
+TEST(Weights, AQueueThatIsHeldSavesUpNothing) {
+  Topology topology;
+  for (int i = 0; i < 4; ++i) topology.add_host();
+  for (int i = 0; i < 2; ++i) topology.add_switch(0, kTimeZero);
+  for (NodeId host = 0; host < 4; ++host) topology.connect(host, host < 2 ? 4 : 5, kLink);
+  topology.connect(4, 5, kLink);
+  FabricConfig config = pausing(60'000, 40'000);
+  PortProfile profile = three_queues();
+  for (PortQueueConfig& queue : profile.queues) queue.priority = 0;
+  config.profiles = {profile};
+  config.flow_control.queues = 2;
+  // Until 100 us host 2 takes 1 Gb/s, so that the link between the switches holds queue 1.
+  config.changes = {{.at = kTimeZero, .port = 5, .rate = gigabits_per_second(1)},
+                    {.at = microseconds(100), .port = 5, .rate = gigabits_per_second(100)}};
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 2, 3000, 1000, 1);
+  fabric.send_burst(1, 3, 6000, 1000, 2);
+  fabric.run(microseconds(150));
+  const auto between = [&](NodeId host) {
+    const auto& got = fabric.received(host);
+    return std::count_if(got.begin(), got.end(),
+                         [](const auto& packet) { return packet.at > microseconds(110); });
+  };
+  // 500 packets in 40 us.
+  EXPECT_NEAR(between(2), 250, 50);
+  EXPECT_NEAR(between(3), 250, 50);
+}
+
 }  // namespace
 }  // namespace wharf::sim

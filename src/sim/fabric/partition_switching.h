@@ -302,9 +302,9 @@ std::uint32_t Partition<Host>::choose_weighted(Port& port, PortId number, unsign
   }
   const std::uint32_t start = extra.virtual_time[best];
   const std::uint32_t bytes = heads_[port.queue_head[best]].bytes;
-  // Queues that were empty do not save up: they start where the one being served is.
+  // Queues of this priority that were empty or held do not save up: they start where the one being served is.
   for (std::uint32_t queue = 0; queue < kPortQueues; ++queue) {
-    if ((port.waiting & (1U << queue)) == 0 &&
+    if ((eligible & (1U << queue)) == 0 && profile.queues[queue].priority == profile.queues[best].priority &&
         static_cast<std::int32_t>(extra.virtual_time[queue] - start) < 0)
       extra.virtual_time[queue] = start;
   }
