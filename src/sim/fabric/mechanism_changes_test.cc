@@ -177,6 +177,19 @@ TEST(FailedLinks, PacketsWithoutAWayGiveTheirCreditsBack) {
   EXPECT_LT(fabric.received(2)[0].at, microseconds(30));
 }
 
+// --- Counters and queues
+
+// A pause that is in force when somebody looks has lasted until then.
+TEST(HeldPorts, CountAPauseThatHasNotEnded) {
+  const Topology topology = narrowing(gigabits_per_second(10));
+  ScriptFabric fabric(topology, pausing(8000, 5000));
+  fabric.send_burst(0, 1, 100, 1000);
+  fabric.run(microseconds(8));
+  ASSERT_EQ(fabric.port(0).blocked, 1u);
+  EXPECT_EQ(fabric.port_counters(0).paused_ps,
+            static_cast<std::uint64_t>((microseconds(8) - first(fabric, true)).ps));
+}
+
 // [UE 1.0 5.2] Counters of 20 bits tell less than half of their range apart when they may also run backwards.
 TEST(Credits, MoreThanTheCountersCanTellApartAreRefused) {
   const Topology topology = narrowing(gigabits_per_second(10));

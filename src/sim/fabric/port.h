@@ -130,7 +130,7 @@ struct PortCounters {
   std::array<std::uint32_t, wire::kDropReasonCount> refused{};
   std::uint64_t pause_frames = 0;    ///< Pause and resume frames sent.
   std::uint64_t control_frames = 0;  ///< Among the packets sent: frames of flow control of every kind.
-  std::uint64_t paused_ps = 0;       ///< Time during which a queue was held, summed over queues.
+  std::uint64_t paused_ps = 0;  ///< Time during which a queue was held, until it went on, summed over queues.
   std::uint32_t queued_bytes_most = 0;
 };
 
