@@ -177,6 +177,30 @@ TEST(FailedLinks, PacketsWithoutAWayGiveTheirCreditsBack) {
   EXPECT_LT(fabric.received(2)[0].at, microseconds(30));
 }
 
+// Pause, resume and updates of credits are lost as everything is; when the link returns, its ends agree
+// again.
+TEST(FailedLinks, CarryNoFramesOfFlowControlAndSayThemLater) {
+  const Topology topology = narrowing(gigabits_per_second(10));
+  const PortId back = topology.port(0).reverse;
+  for (FabricConfig config : {pausing(8000, 5000), crediting(8000, 1)}) {
+    config.flow_control.consumed_update_period = milliseconds(100);
+    config.changes = {{.at = microseconds(4), .port = 0, .up = false},
+                      {.at = microseconds(4), .port = back, .up = false},
+                      {.at = microseconds(90), .port = 0, .up = true},
+                      {.at = microseconds(90), .port = back, .up = true}};
+    ScriptFabric fabric(topology, config);
+    fabric.send_burst(0, 1, 100, 1000);
+    fabric.run(microseconds(4));
+    const std::uint64_t sent = fabric.port(back).sent_packets;
+    fabric.run(microseconds(90));
+    EXPECT_EQ(fabric.port(back).sent_packets, sent);
+    fabric.run(microseconds(300));
+    EXPECT_EQ(fabric.port(0).blocked, 0u);
+    EXPECT_EQ(fabric.received(1).size() + fabric.port_counters(0).lost, 100u);
+    EXPECT_GT(fabric.received(1).size(), 60u);
+  }
+}
+
 // --- Counters and queues
 
 // A pause that is in force when somebody looks has lasted until then.

@@ -245,6 +245,8 @@ class Partition {
   void spend(PortId number, std::uint32_t queue, std::uint32_t bytes);
   void arm_service(TimePs at, Port& port, PortId number);
   void send_control(TimePs now, PortId number, std::uint32_t content);
+  void lose_control(PortId number);
+  void tell_again(TimePs now, PortId number);
   void handle_control(TimePs now, std::uint32_t link, std::uint32_t record, const PacketHead& head);
   void report_freed(TimePs now, std::uint32_t link, std::uint32_t queue);
   void free_without_way(TimePs now, std::uint32_t link, const PacketHead& head);

@@ -62,11 +62,13 @@ void Partition<Host>::change_link(TimePs now, std::uint32_t index) {
       }
     }
     port.waiting = 0;
+    if (served_) lose_control(change.port);
     if (retries(change.port)) flush_retry(now, change.port, true);
   } else if (change.up && was_down) {
     port.flags = static_cast<std::uint8_t>(port.flags & ~unsigned{kPortDown});
     port.ready_at = max(port.ready_at, now);
     if (state_.config.flow_control.kind == FlowControl::kCredit) arm_consumed_update(now, change.port);
+    if (served_) tell_again(now, change.port);
     if (retries(change.port)) arm_service(max(now, port.ready_at), port, change.port);
     if ((port.flags & kPortOfHost) != 0) after_input(state_.topology->port(change.port).node, now);
   }

@@ -245,6 +245,7 @@ void Partition<Host>::service(TimePs now, PortId number) {
     release(now, sent);
   }
   port.ready_at = now;
+  if ((port.flags & kPortDown) != 0) lose_control(number);
   const bool retried = retries(number);
   if (retried && serve_retry(now, port, number)) {
   } else if (extra.control_head != kNoSlot) {
@@ -380,6 +381,42 @@ void Partition<Host>::send_control(TimePs now, PortId number, std::uint32_t cont
   extra.control_tail = slot;
   if (kind == kControlPause || kind == kControlResume) ++state_.counters[number].pause_frames;
   arm_service(max(now, ports_[number].ready_at), ports_[number], number);
+}
+
+/// What a port that is down was to tell is lost.
+template <FabricHost Host>
+void Partition<Host>::lose_control(PortId number) {
+  PortExtra& extra = state_.extras[number];
+  while (extra.control_head != kNoSlot) {
+    const SlotId slot = extra.control_head;
+    const PacketHead& head = heads_[slot];
+    extra.control_head = head.next;
+    ++state_.counters[number].lost;
+    // What it has consumed it tells anyway when it returns.
+    if (head.flow >> 30U != kControlConsumed) {
+      PortExtra& in = state_.extras[record_back(number)];
+      in.untold = static_cast<std::uint8_t>(in.untold | (head.flow >> 24U & 0x3fU));
+    }
+    heads_.release(slot);
+  }
+}
+
+/// A port that has returned tells what was lost meanwhile, as it is now.
+template <FabricHost Host>
+void Partition<Host>::tell_again(TimePs now, PortId number) {
+  const std::uint32_t record = record_back(number);
+  PortExtra& in = state_.extras[record];
+  const unsigned untold = in.untold;
+  in.untold = 0;
+  if (untold == 0) return;
+  if (state_.config.flow_control.kind == FlowControl::kCredit) {
+    for (unsigned rest = untold; rest != 0; rest &= rest - 1)
+      report_freed(now, record, static_cast<std::uint32_t>(std::countr_zero(rest)));
+    return;
+  }
+  const unsigned held = untold & in.pausing;
+  if (held != 0) send_control(now, number, kControlPause << 30U | held << 24U);
+  if (held != untold) send_control(now, number, kControlResume << 30U | (untold & ~held) << 24U);
 }
 
 /// A frame of flow control has come over `link`, whose far half is `record`: it speaks about the opposite

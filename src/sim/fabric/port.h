@@ -97,6 +97,9 @@ struct PortExtra {
   bool pause_end_armed = false;        ///< Near half: end_pauses() is pending.
   bool pause_refresh_armed = false;    ///< Far half: refresh_pauses() is pending.
   std::uint8_t pausing = 0;            ///< Queues for which a pause is in force, one bit each.
+  /// Queues of which the near end of the link has not been told: frames about them were lost at a port that
+  /// is down.
+  std::uint8_t untold = 0;
   // Frames of flow control that wait to be sent by this port, before everything else.
   SlotId control_head = kNoSlot;
   SlotId control_tail = kNoSlot;
