@@ -293,5 +293,23 @@ TEST(Weights, AQueueThatIsHeldSavesUpNothing) {
   EXPECT_NEAR(between(3), 250, 50);
 }
 
+// --- Link-level retry
+
+// The next frame leaves shortly before the replay timer of the lost one ends: the LLR_NACK that it causes
+// comes when the timer has begun the replay. Nothing is given up for that.
+TEST(LateNacks, DoNotCountAsASecondReplay) {
+  const Topology topology = star(2, kLink, kTimeZero);
+  FabricConfig config = plain();
+  config.faults.assign(topology.ports().size(), {.retry = true});
+  config.faults[0].loss = 0.05;
+  ScriptFabric fabric(topology, config);
+  for (std::uint32_t i = 0; i < 1000; ++i)
+    fabric.send(0, {.to = 1, .number = i, .not_before = microseconds(4 * i)});
+  fabric.run();
+  EXPECT_GT(fabric.port_counters(0).retry_timeouts, 20u);
+  EXPECT_LT(fabric.port_counters(0).retry_flushes, 12u);
+  EXPECT_GT(fabric.received(1).size(), 985u);
+}
+
 }  // namespace
 }  // namespace wharf::sim
