@@ -63,8 +63,8 @@ struct PortProfile {
   bool shares_priority() const;
   /// Everything in one unlimited queue.
   static PortProfile single_queue();
-  /// Traffic class 0 to 3 first, then data: the two queues of htsim's composite queue, without ECN. `data`
-  /// bounds the low queue, twice as much the high one.
+  /// Traffic classes 0 and 1 first, then all others: the two queues of htsim's composite queue, without ECN.
+  /// `data` bounds the low queue, twice as much the high one.
   static PortProfile composite(std::uint32_t data_bytes, std::uint32_t mark_min, std::uint32_t mark_max);
 };
 

@@ -293,6 +293,20 @@ TEST(Weights, AQueueThatIsHeldSavesUpNothing) {
   EXPECT_NEAR(between(3), 250, 50);
 }
 
+TEST(Overflow, OneQueueOfAPortMayReplaceItsNewest) {
+  const Topology topology = star(2, kLink, kTimeZero);
+  FabricConfig config = plain();
+  config.profiles = {three_queues()};
+  config.profiles[0].queues[1].overflow = OverflowRule::kDropNewestOrArrival;
+  config.profiles[0].queues[3].overflow = OverflowRule::kDropNewestOrArrival;  // Nothing goes there.
+  EXPECT_TRUE(validate(config, topology).ok());
+  config.profiles[0].queues[2].overflow = OverflowRule::kTrimNewestOrArrival;
+  const auto refused = validate(config, topology);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "queues 1 and 2 of a port replace their newest packet, expected one at most");
+}
+
 // --- Link-level retry
 
 // The next frame leaves shortly before the replay timer of the lost one ends: the LLR_NACK that it causes
