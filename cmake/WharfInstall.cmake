@@ -178,7 +178,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libwharf-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "wharf (= ${PROJECT_VERSION}), libfmt-dev, zlib1g-dev, libisal-dev, liblzma-dev, libzstd-dev")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Runs wharf's scenarios from other programs, and maps remote memory into them
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Runs wharf's scenarios from other programs, maps remote memory into them
 Headers, one static library, and files for CMake and pkg-config.")
 if(WHARF_PYTHON_FOUND)
   list(APPEND CPACK_COMPONENTS_ALL python)
