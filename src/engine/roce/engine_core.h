@@ -144,7 +144,7 @@ struct EngineCore {
   void hold(QueuePair& pair, AccessSlot& slot) {
     port.end_run();  // It may have a place between two completions.
     slot.next = kNoSlot;
-    slot.atomics = pair.atomics_taken;
+    slot.run = pair.atomics_taken;
     if (pair.held_last == kNoSlot) {
       pair.held_first = slot.access.id;
     } else {

@@ -255,12 +255,11 @@ struct Answer {
   verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
   verbs::Verb verb = verbs::Verb::kFetchAdd;
   verbs::AddressSpaceId space = 0;
-  std::uint32_t packets = 0;  ///< READ: response packets.
+  std::uint32_t packets = 0;  ///< READ: response packets. Atomic that has not started: its access slot.
   std::uint32_t fetched = 0;  ///< READ: packets whose data has been asked for.
   std::uint32_t sent = 0;     ///< READ: packets transmitted.
   std::uint32_t length = 0;   ///< READ: bytes.
   std::uint32_t remote_key = 0;
-  std::uint32_t access = kNoSlot;  ///< Atomic that has not started: its access slot.
   std::uint64_t address = 0;
   std::uint64_t resource = 0;  ///< Number of the saved resource.
   TimePs held_since = kNever;  ///< Held back by earlier writes.

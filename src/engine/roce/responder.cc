@@ -429,6 +429,7 @@ bool Responder::release_held(QueuePair& pair, bool fetch_failed) {
     if (is_behind_atomic(pair, held) || (held.needs_entry && !pair.receives.is_fetched(held.entry))) break;
     pair.held_first = held.next;
     if (pair.held_first == kNoSlot) pair.held_last = kNoSlot;
+    held.run = 0;
     if (held.for_receive && held.purpose == AccessPurpose::kPlacement && is_bad(held.entry)) {
       if (pair.answers.contains(held.position)) {
         --pair.answers[held.position].outstanding;
@@ -512,6 +513,7 @@ void Responder::placement_failed(QueuePair& pair, Answer& answer, const AccessSl
 }
 
 void Responder::drop_held(QueuePair& pair, AccessSlot& held) {
+  held.run = 0;
   if (held.purpose == AccessPurpose::kPlacement) {
     // Its message may be complete but for the data, which will never be there.
     if (held.for_receive) end_entry(pair, held.entry, verbs::CompletionStatus::kFlushed);

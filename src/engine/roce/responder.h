@@ -285,7 +285,7 @@ class Responder {
   }
   /// Whether an access that is held back waits for an atomic.
   static bool is_behind_atomic(const QueuePair& pair, const AccessSlot& held) {
-    return static_cast<std::int32_t>(held.atomics - pair.atomics_done) > 0;
+    return static_cast<std::int32_t>(held.run - pair.atomics_done) > 0;
   }
   /// Issues what has been held back and need not be any more. True when a placement was refused instead.
   /// `fetch_failed`: the receive entries that came last.

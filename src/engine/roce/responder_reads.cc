@@ -185,7 +185,7 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
   slot.access.operand[0] = answer.operand;
   slot.access.compare[0] = answer.compare;
   slot.access.operation = answer.operation;
-  answer.access = slot.access.id;
+  answer.packets = slot.access.id;
   ++pair.held_answers;
   ++pair.atomics_taken;
   start_newest(now, pair, answer);
@@ -210,8 +210,7 @@ void Responder::start_newest(TimePs now, QueuePair& pair, Answer& answer) {
 
 [[gnu::always_inline]] inline void Responder::start(TimePs now, QueuePair& pair, Answer& answer) {
   if (answer.kind == AnswerKind::kAtomic) {
-    core_.port.issue(core_.port.slot(answer.access));
-    answer.access = kNoSlot;
+    core_.port.issue(core_.port.slot(answer.packets));
   }
   answer.started = true;
   --pair.held_answers;
@@ -222,9 +221,8 @@ void Responder::start_newest(TimePs now, QueuePair& pair, Answer& answer) {
 }
 
 void Responder::drop_atomic(Answer& answer) {
-  if (answer.kind != AnswerKind::kAtomic || answer.access == kNoSlot) return;
-  core_.close_access(core_.port.slot(answer.access));
-  answer.access = kNoSlot;
+  if (answer.kind == AnswerKind::kAtomic && !answer.started)
+    core_.close_access(core_.port.slot(answer.packets));
 }
 
 // Starts READs and atomics whose earlier writes and atomics are in memory. [IBTA vol 1 table 79: SENDs and
@@ -457,6 +455,7 @@ void Responder::revoke(QueuePair& pair, std::uint32_t remote_key, bool by_peer) 
         answer.closed = true;
         any = true;
       }
+      slot.run = 0;
       core_.close_access(slot);
     } else {
       last = index;
