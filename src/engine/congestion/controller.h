@@ -54,8 +54,6 @@ struct Acknowledgement {
   std::uint64_t granted_bytes = 0;
   TimePs round_trip = kNever;  ///< Send to answer, of a packet whose copy is known; kNever: no sample.
   TimePs receiver_hold{};      ///< The part of `round_trip` that the receiver sat on the answer.
-  /// What the packet of `round_trip` counts toward the window; a control packet nothing.
-  std::uint64_t sampled_bytes = std::numeric_limits<std::uint64_t>::max();
   std::uint8_t receiver_penalty =
       0;                      ///< rcv_cwnd_pend of UE 1.0: 0 none, 64 halve in a round trip, 127 the most.
   bool penalty_over = false;  ///< restore_cwnd of UE 1.0.

@@ -53,7 +53,7 @@ Result<void> check(const NsccConfig& config) {
   if (config.base_rtt <= kTimeZero || config.base_rtt > milliseconds(100) ||
       config.target_delay <= kTimeZero || config.target_delay > milliseconds(100) ||
       config.adjust_period <= kTimeZero || config.qa_threshold <= kTimeZero ||
-      config.fast_delay < kTimeZero || config.size_time < kTimeZero || config.size_time >= config.base_rtt) {
+      config.fast_delay < kTimeZero) {
     return input_error(
         "a time is out of range, expected base_rtt and target_delay up to 100 ms, and all but fast_delay "
         "above 0");
@@ -124,9 +124,8 @@ void NsccSender::on_acknowledgement(TimePs now, const Acknowledgement& acknowled
   TimePs delay = average_;
   if (acknowledgement.round_trip != kNever) {
     const TimePs rtt = acknowledgement.round_trip - acknowledgement.receiver_hold;
-    sample_base_rtt(of_full_size(rtt, acknowledgement.sampled_bytes));
-    const TimePs base = unloaded(base_rtt_, acknowledgement.sampled_bytes);
-    delay = rtt > base ? rtt - base : kTimeZero;
+    sample_base_rtt(rtt);
+    delay = rtt > base_rtt_ ? rtt - base_rtt_ : kTimeZero;
     average(simulator && !marked && delay > c.target_delay ? base_rtt_ / 4 : delay);
   } else if (!simulator) {
     return;
@@ -157,8 +156,7 @@ void NsccSender::on_loss(TimePs now, const Loss& loss) {
       return;
     case LossCause::kTrimmed:
     case LossCause::kTrimmedLastHop:
-      if (loss.round_trip != kNever && c.nack_lowers_base_rtt)
-        sample_base_rtt(of_full_size(loss.round_trip, 0));
+      if (loss.round_trip != kNever && c.nack_lowers_base_rtt) sample_base_rtt(loss.round_trip);
       // The queue stood at the trimming threshold: one base RTT deep.
       average(c.base_rtt);
       ignored_ += loss.lost.bytes;
@@ -191,29 +189,6 @@ void NsccSender::apply_penalty(const Acknowledgement& acknowledgement) {
     saved_window_ = 0;
     clamp();
   }
-}
-
-/// What a packet of `bytes` takes where one of full size takes `base`, nothing queued.
-TimePs NsccSender::unloaded(TimePs base, std::uint64_t bytes) const {
-  const NsccConfig& c = *config_;
-  if (c.size_time == kTimeZero || bytes >= c.mtu_bytes) return base;
-  const std::uint64_t missing =
-      scaled(static_cast<std::uint64_t>(c.size_time.ps), c.mtu_bytes - bytes, c.mtu_bytes);
-  const auto whole = static_cast<std::uint64_t>(c.base_rtt.ps);
-  return picoseconds(
-      static_cast<std::int64_t>(scaled(static_cast<std::uint64_t>(base.ps), whole - missing, whole)));
-}
-
-/// [UE 1.0 3.6.13] The base RTT is that of full-size data and its answer. Choice: the sample of a smaller
-/// packet (a probe, the end of a message, one that was cut on its way) is taken for what full size would have
-/// taken on links like those of the longest path. Taken as it is, each flow would have a base RTT of its own,
-/// by what its probe happened to wait for, and those with the smallest would yield to the others for good.
-TimePs NsccSender::of_full_size(TimePs rtt, std::uint64_t bytes) const {
-  const TimePs small = unloaded(config_->base_rtt, bytes);
-  if (small == config_->base_rtt || rtt <= kTimeZero) return rtt;
-  return picoseconds(static_cast<std::int64_t>(scaled(static_cast<std::uint64_t>(rtt.ps),
-                                                      static_cast<std::uint64_t>(config_->base_rtt.ps),
-                                                      static_cast<std::uint64_t>(small.ps))));
 }
 
 void NsccSender::sample_base_rtt(TimePs rtt) {

@@ -46,11 +46,8 @@ struct NsccConfig {
   std::uint32_t delay_gain_q20 = 13107;
   TimePs fast_delay = microseconds(1);      ///< Choice: a delay below it is none (fast increase).
   std::uint32_t ack_trigger_bytes = 16384;  ///< ACK_Gen_Trigger: below such a window every packet asks.
-  /// The part of base_rtt that full size takes: a packet without data is back so much earlier. 0: samples are
-  /// taken as they are.
-  TimePs size_time{};
-  bool nack_lowers_base_rtt = true;  ///< A trimmed packet's NACK is a sample of the base RTT.
-  bool last_hop_trims_count = true;  ///< False beside receiver credits, which deal with incast.
+  bool nack_lowers_base_rtt = true;         ///< A trimmed packet's NACK is a sample of the base RTT.
+  bool last_hop_trims_count = true;         ///< False beside receiver credits, which deal with incast.
   NsccRules rules = NsccRules::kSpecification;
 
   /// The specification's values for a network: `base_rtt` unloaded, `mtu_bytes` a full packet as it counts
@@ -103,8 +100,6 @@ class NsccSender {
   void leave(std::uint64_t bytes, std::uint32_t packets);
   void apply_penalty(const Acknowledgement& acknowledgement);
   void sample_base_rtt(TimePs rtt);
-  TimePs unloaded(TimePs base, std::uint64_t bytes) const;
-  TimePs of_full_size(TimePs rtt, std::uint64_t bytes) const;
   void average(TimePs delay);
   bool quick_adapt(TimePs now, bool loss, bool marked, TimePs delay);
   bool fast_increase(std::uint64_t newly, TimePs delay);

@@ -32,28 +32,6 @@ void lose(NsccSender& sender, TimePs now, LossCause cause, TimePs round_trip = k
   sender.on_loss(now, {.lost = {1, kPacket}, .cause = cause, .round_trip = round_trip});
 }
 
-// Unloaded, a full packet is back after 14 us, of which 2 us are those of its data.
-TEST(Nscc, SamplesOfShortPacketsCountAsIfOfFullSize) {
-  NsccConfig config = NsccConfig::for_network(gigabits_per_second(100), microseconds(14), 4224, true);
-  config.size_time = microseconds(2);
-  ASSERT_TRUE(check(config).ok());
-  NsccSender sender(config);
-  const auto answered = [&](TimePs round_trip, std::uint64_t bytes) {
-    sender.on_send(kTimeZero, {.window_bytes = 4224});
-    Acknowledgement told;
-    told.confirmed = {1, 4224};
-    told.round_trip = round_trip;
-    told.sampled_bytes = bytes;
-    sender.on_acknowledgement(microseconds(20), told);
-    return sender.base_rtt();
-  };
-  EXPECT_EQ(answered(nanoseconds(12'000), 0), microseconds(14)) << "a probe that met nothing";
-  EXPECT_EQ(answered(nanoseconds(12'700), 0), microseconds(14)) << "one that waited";
-  EXPECT_EQ(answered(nanoseconds(13'000), 2112), microseconds(14)) << "half of the data";
-  EXPECT_EQ(answered(nanoseconds(6'000), 0), microseconds(7)) << "on a path half as long";
-  EXPECT_EQ(answered(nanoseconds(6'900), 4224), nanoseconds(6'900)) << "full size is what it is";
-}
-
 TEST(Nscc, DerivesItsParametersFromTheNetwork) {
   const NsccConfig config = plain();
   EXPECT_EQ(config.target_delay, microseconds(9)) << "0.75 base RTT with trimming";

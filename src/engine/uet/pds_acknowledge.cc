@@ -208,7 +208,6 @@ void Pds::take_answer(TimePs now, std::uint32_t index, const wire::Packet& packe
     congestion::Acknowledgement& told = effects.acknowledgement;
     told.round_trip = now - entry.sent_at;
     told.receiver_hold = min(told.round_trip, receiver_hold(packet.uet));
-    told.sampled_bytes = entry_window_bytes(entry);
     if (adaptive_.floor > kTimeZero) [[unlikely]]
       parts_.cms[pdcs_[index]->ccc].estimate.sample(adaptive_, told.round_trip);
   }
@@ -336,7 +335,6 @@ void Pds::tell_congestion(TimePs now, std::uint32_t index, const wire::Packet& p
     // [UE 1.0 3.6.13] A probe meets no queue of data: a sample of the base RTT.
     const auto opaque = static_cast<std::uint16_t>(packet.uet.ack.ack_psn_offset);
     told.round_trip = parts_.cms.probe_round_trip(now, index, opaque);
-    told.sampled_bytes = 0;
     if (told.round_trip != kNever) told.receiver_hold = min(told.round_trip, receiver_hold(packet.uet));
   } else {
     parts_.cms.feedback(now, ccc, packet.entropy,

@@ -62,7 +62,6 @@ struct EndNetwork {
   bool trimming = false;
   std::uint32_t oversubscription_permille = 1000;
   TimePs rto;                 ///< By rule or as given.
-  TimePs size_time{};         ///< The part of base_rtt that the data of the full packet takes.
   BitsPerSecond host_rate{};  ///< All ports of a host together; 0: one port of `link`.
 };
 

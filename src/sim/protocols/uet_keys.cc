@@ -59,8 +59,6 @@ congestion::NsccConfig nscc_config(const SenderEnds& sender, const UetEnds& ends
     nscc.qa_threshold = nscc.target_delay * 4;  // [UE 1.0 3.6.13]
   }
   nscc.qa_gate = ends.qa_gate;
-  // The simulator takes samples as they are.
-  if (ends.nscc_rules == congestion::NsccRules::kSpecification) nscc.size_time = network.size_time;
   nscc.rules = ends.nscc_rules;
   nscc.ack_trigger_bytes = ends.ack_trigger;
   nscc.nack_lowers_base_rtt = ends.base_rtt_from_nacks;

@@ -89,9 +89,6 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology, co
   derived.base_rtt = packet_time(topology, longest, Bytes{derived.full_packet}) +
                      packet_time(topology, way(to, from), Bytes{derived.ack_packet}) +
                      settings.links.fec_delay * (2 * static_cast<std::int64_t>(longest.size()));
-  // A probe is as long as its answer.
-  derived.size_time = packet_time(topology, longest, Bytes{derived.full_packet}) -
-                      packet_time(topology, longest, Bytes{derived.ack_packet});
   using Wide = unsigned __int128;
   derived.bdp =
       static_cast<std::uint64_t>(Wide(derived.base_rtt.ps) * derived.link.value / 8'000'000'000'000ULL);
@@ -185,7 +182,6 @@ EndNetwork network_of(const FabricSettings& settings, const FabricDerived& deriv
           .trimming = settings.trims(),
           .oversubscription_permille = oversubscription_permille,
           .rto = derived.rto,
-          .size_time = derived.size_time,
           .host_rate = derived.host_rate};
 }
 

@@ -153,7 +153,6 @@ Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& so
 /// What the rules gave, for reports.
 struct FabricDerived {
   TimePs base_rtt;
-  TimePs size_time;               ///< The part of it that the data of the full packet takes.
   BitsPerSecond link;             ///< Of the hosts.
   BitsPerSecond host_rate;        ///< All ports of the host with the least together.
   std::uint32_t full_packet = 0;  ///< Bytes of a full packet on a link, the most that one takes.
