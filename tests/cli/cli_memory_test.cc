@@ -72,46 +72,6 @@ TEST(CliEstimate, OperationsEventsAndMemoryAreWithinAFactorOfTwo) {
   }
 }
 
-// Flows with connections of their own, hosts with many peers and hosts with one.
-TEST(CliEstimate, MemoryOfFlowsIsWithinAFactorOfTwo) {
-  if (!kPlainMemory) GTEST_SKIP();
-  const ScratchDirectory scratch;
-  for (const char* protocol : {"uet", "roce", "ub"}) {
-    for (const char* flows :
-         {"[topology]\nfrom = \"star:96\"\n[traffic]\ncollective = \"all_to_all\"\nsize = \"384KiB\"\n",
-          "[topology]\nfrom = \"star:32\"\n[traffic]\narrivals = \"fixed\"\nsize = \"4KiB\"\nflows = 8000\n"
-          "load = 0.5\n",
-          "[topology]\nfrom = \"fat_tree:1024\"\n[traffic]\ncollective = \"permutation\"\nsize = "
-          "\"64KiB\"\n"}) {
-      const std::string what = std::string(flows) + "[fabric]\nprotocol = \"" + protocol + "\"\n";
-      std::ofstream(scratch / "flows.toml") << what;
-      const Outcome checked = wharf({"check", scratch / "flows.toml", "--json"});
-      ASSERT_EQ(checked.exit_code, 0) << what << checked.err;
-      const Outcome ran = wharf({"run", scratch / "flows.toml", "--json"});
-      ASSERT_EQ(ran.exit_code, 0) << what << ran.err;
-      expect_within_factor_of_two(checked.json()["estimate"]["memory_bytes"].get<double>(),
-                                  static_cast<double>(ran.resident_bytes), what);
-    }
-  }
-}
-
-TEST(CliEstimate, MemoryOfTrafficBesideProgramsCounts) {
-  if (!kPlainMemory) GTEST_SKIP();
-  const ScratchDirectory scratch;
-  for (const char* stack : {"ub_urma", "roce_dma", "uet"}) {
-    std::ofstream(scratch / "world.toml")
-        << "[model]\nstack = \"" << stack << "\"\n[topology]\nfrom = \"star:98\"\n[hosts]\nclients = 1\n"
-        << "[traffic]\ncollective = \"all_to_all\"\nsize = \"64KiB\"\n[run]\nworkload = \"key_value\"\n"
-        << "operations = 2000\n";
-    const Outcome checked = wharf({"check", scratch / "world.toml", "--json"});
-    ASSERT_EQ(checked.exit_code, 0) << stack << checked.err;
-    const Outcome ran = wharf({"run", scratch / "world.toml", "--json"});
-    ASSERT_EQ(ran.exit_code, 0) << stack << ran.err;
-    expect_within_factor_of_two(checked.json()["estimate"]["memory_bytes"].get<double>(),
-                                static_cast<double>(ran.resident_bytes), stack);
-  }
-}
-
 /// wharf with `arguments`, which can have so many kibibytes of addresses.
 Outcome wharf_within(std::uint64_t kibibytes, const std::vector<std::string>& arguments) {
   std::vector<std::string> command{"bash", "-c", "ulimit -v " + std::to_string(kibibytes) + " && exec \"$@\"",

@@ -1,106 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/flows/engine_memory.h"
 
-#include <malloc.h>
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
 
-#include <algorithm>
-
+#include "base/arena.h"
+#include "sim/flows/flow_connections.h"
 #include "workload/flow_list.h"
 
 namespace wharf::sim {
 namespace {
 
-constexpr std::uint32_t kHosts = 12;
-constexpr std::uint32_t kFewHosts = 4;
-constexpr std::uint32_t kPeers = 5;
-constexpr std::uint32_t kFlowsMost = 64;
-constexpr std::uint64_t kBytesMost = 64U << 10U;
-/// The last flow begins when the others have ended, so that the run is looked at once more.
-constexpr TimePs kLast = milliseconds(2);
+/// The first engine is connected with each of the others.
+constexpr std::uint32_t kEngines = 4;
+constexpr std::uint64_t kFlowBytes = 4096;
 
-std::uint64_t heap_in_use() {
-  const auto info = ::mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
-struct Look {
-  std::uint64_t before = 0;
-  std::uint64_t most = 0;
-};
-
-struct SampleShape {
-  std::uint32_t hosts = 0;
-  std::uint32_t peers = 0;  ///< Of each host.
-  std::uint32_t flows_each = 1;
-  std::uint64_t bytes = 1;
-};
-
-workload::FlowList flows_of(const SampleShape& shape) {
+workload::FlowList flows_to(std::uint32_t peers, std::uint32_t flows_each) {
   workload::FlowList list;
-  const auto add = [&](std::uint32_t source, std::uint32_t step, std::uint32_t connection, TimePs start) {
-    workload::Flow flow;
-    flow.id = static_cast<std::uint32_t>(list.flows.size() + 1);
-    flow.source = source;
-    flow.destination = (source + step) % shape.hosts;
-    flow.bytes = shape.bytes;
-    flow.start = start;
-    flow.connection = connection;
-    list.flows.push_back(flow);
-  };
-  for (std::uint32_t host = 0; host < shape.hosts; ++host) {
-    // Peers in turn are the neighbours; one connection each.
-    for (std::uint32_t peer = 0; peer < shape.peers; ++peer) {
-      for (std::uint32_t i = 0; i < shape.flows_each; ++i)
-        add(host, 1 + peer % (shape.hosts - 1), peer, kTimeZero);
+  for (std::uint32_t peer = 1; peer <= peers; ++peer) {
+    for (std::uint32_t i = 0; i < flows_each; ++i) {
+      workload::Flow flow;
+      flow.id = static_cast<std::uint32_t>(list.flows.size() + 1);
+      flow.source = 0;
+      flow.destination = peer;
+      flow.bytes = kFlowBytes;
+      list.flows.push_back(flow);
     }
   }
-  add(0, 1, 0, kLast);
   return list;
 }
 
-/// What is on the heap while such flows run.
-Result<std::uint64_t> held(const FabricRunConfig& config, const SampleShape& shape) {
-  FabricRunConfig own;
-  own.protocol = config.protocol;
-  own.engines = config.engines;
-  own.charge = config.charge;
-  own.fabric.profiles = {PortProfile::single_queue()};
-  own.time_limit = seconds(1);
-  const Topology topology = star(shape.hosts, {gigabits_per_second(100), microseconds(1)}, kTimeZero);
-  const workload::FlowList list = flows_of(shape);
-  Look look{heap_in_use(), 0};
-  FabricRunOptions options;
-  options.progress_context = &look;
-  options.progress = [](void* context, const FabricProgress&) {
-    Look& seen = *static_cast<Look*>(context);
-    const std::uint64_t now = heap_in_use();
-    seen.most = std::max(seen.most, now > seen.before ? now - seen.before : 0);
-  };
-  const auto report = run_flows(topology, list, own, options);
-  if (!report) return report.error();
-  return look.most;
+/// What the arenas of all engines hold when the first has `peers` peers.
+template <typename P>
+Result<std::uint64_t> held(const typename P::Config& config, std::uint32_t peers, std::uint32_t flows_each) {
+  wire::PayloadPool payloads;
+  std::array<Arena, kEngines> arenas{Arena{4U << 10U}, Arena{4U << 10U}, Arena{4U << 10U}, Arena{4U << 10U}};
+  typename P::Engines maker;
+  std::vector<typename P::Engine> engines;
+  engines.reserve(kEngines);
+  for (std::uint32_t host = 0; host < kEngines; ++host) {
+    auto made = maker.make(config, host, payloads, arenas[host]);
+    if (!made) return made.error();
+    engines.push_back(*std::move(made));
+  }
+  const workload::FlowList list = flows_to(peers, flows_each);
+  FlowRun run(list, kEngines);
+  WHARF_TRY(connect_flows(run, P::kRules.flows, {[&](NodeId host, std::uint32_t) {
+                            return std::make_unique<EngineFlowEnd<typename P::Engine>>(engines[host],
+                                                                                       1U << 20U);
+                          }}));
+  std::uint64_t bytes = 0;
+  for (const Arena& arena : arenas) bytes += arena.bytes_held();
+  return bytes;
 }
-
-std::uint64_t difference(std::uint64_t more, std::uint64_t less) { return more > less ? more - less : 0; }
 
 }  // namespace
 
-Result<EngineMemory> engine_memory(const FabricRunConfig& config, std::uint32_t flows_each,
-                                   std::uint64_t bytes) {
-  SampleShape shape{kFewHosts, 1, std::clamp(flows_each, 1U, kFlowsMost),
-                    std::clamp<std::uint64_t>(bytes, 1, kBytesMost)};
-  const auto few = held(config, shape);
-  if (!few) return few.error();
-  shape.hosts = kHosts;
-  const auto more = held(config, shape);
-  if (!more) return more.error();
-  shape.peers = kPeers;
-  const auto most = held(config, shape);
-  if (!most) return most.error();
-  EngineMemory memory;
-  memory.connection = difference(*most, *more) / (kHosts * (kPeers - 1));
-  memory.host = difference(difference(*more, *few) / (kHosts - kFewHosts), memory.connection);
-  return memory;
+Result<EngineMemory> engine_memory(const FabricRunConfig& config, std::uint32_t flows_each) {
+  return visit_protocol(config.protocol, [&]<typename P>(std::type_identity<P>) -> Result<EngineMemory> {
+    const auto& own = std::get<typename P::Config>(config.engines);
+    const auto none = held<P>(own, 0, flows_each);
+    if (!none) return none.error();
+    const auto some = held<P>(own, kEngines - 2, flows_each);
+    if (!some) return some.error();
+    const auto more = held<P>(own, kEngines - 1, flows_each);
+    if (!more) return more.error();
+    return EngineMemory{*none / kEngines + sizeof(typename P::Engine), *more - *some};
+  });
 }
 
 }  // namespace wharf::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory the engines of a run of flows take, found by running a few.
+// What the engines of a run of flows take of memory, found by making a few of them.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,10 @@
 namespace wharf::sim {
 
 struct EngineMemory {
-  std::uint64_t host = 0;        ///< A host with its engine that talks to nobody.
+  std::uint64_t host = 0;        ///< An engine that has no peer yet.
   std::uint64_t connection = 0;  ///< What two hosts have more for each connection, both together.
 };
-/// `flows_each`: of a connection, or of a host where one queue serves all its connections. `bytes`: of a
-/// flow. What counts is the heap while the flows run, so that state is in it that comes with the first
-/// packet.
-Result<EngineMemory> engine_memory(const FabricRunConfig& config, std::uint32_t flows_each,
-                                   std::uint64_t bytes);
+/// `flows_each`: of a connection, or of a host where one queue serves all its connections.
+Result<EngineMemory> engine_memory(const FabricRunConfig& config, std::uint32_t flows_each);
 
 }  // namespace wharf::sim

@@ -12,7 +12,6 @@
 #include "base/line.h"
 #include "base/zeroed_pages.h"
 #include "sim/host/core/operation_log.h"
-#include "sim/scenario/fabric_memory.h"
 #include "sim/scenario/queue_depth.h"
 #include "workload/workload.h"
 
@@ -69,7 +68,7 @@ std::uint64_t backed(std::uint64_t length, std::uint64_t touched) {
 }
 
 std::uint64_t host_bytes(const HostGroup& group) {
-  if (group.thin) return 0;  // They are counted together, with their flows.
+  if (group.thin) return kHostBytes;
   const CacheHierarchyConfig& cache = group.host.cache;
   const std::uint64_t lines =
       std::uint64_t{cache.l1.shape.lines} + cache.l2.shape.lines + cache.llc.shape.lines;
@@ -154,20 +153,6 @@ Result<std::uint64_t> estimate_memory(const ScenarioConfig& config) {
   std::uint64_t bytes = kProgramBytes;
   for (const HostGroup& group : plan->config.groups) bytes += group.count * host_bytes(group);
   bytes += plan->config.topology.ports().size() * kPortBytes;
-  std::uint64_t thin = 0;
-  for (const HostGroup& group : plan->config.groups) thin += group.thin ? group.count : 0;
-  if (plan->config.background.flows.empty()) {
-    bytes += thin * kHostBytes;
-  } else {
-    const HostEngine& first = plan->config.groups.front().engine;
-    FabricRunConfig flows;
-    flows.protocol = protocol_of(first.stack);
-    visit_protocol(flows.protocol, [&]<typename P>(std::type_identity<P>) {
-      std::get<typename P::Config>(flows.engines) = P::thin(std::get<typename P::Config>(first.configs), 0,
-                                                            static_cast<std::uint32_t>(thin), config.seed);
-    });
-    bytes += flow_memory(plan->config.background, thin, flows);
-  }
   bytes += config.program == ProgramKind::kReplay ? replay_bytes(config, plan->programs[0].clients.size())
                                                   : program_bytes(config, config.workload, plan->programs[0]);
   for (std::size_t i = 0; i < config.programs.size(); ++i)
