@@ -135,8 +135,8 @@ TEST(SlowHosts, EveryLinkThatIsPausedGoesOn) {
   FabricConfig config = pausing(8000, 5000);
   config.profiles[0].queues[1] = config.profiles[0].queues[0];
   config.profiles[0].queue_of_class[5] = 1;
-  // 8 kB, and what both links send until their pauses have come: 27 kB each.
-  config.ingest = {gigabits_per_second(10), 80'000};
+  // 8 kB, and what each queue of both links may send until its pause has come: 27 kB.
+  config.ingest = {gigabits_per_second(10), 120'000};
   ScriptFabric fabric(topology, config);
   for (std::uint32_t i = 0; i < 400; ++i)
     fabric.send(0, {.to = 1, .traffic_class = static_cast<std::uint8_t>(4 + i % 2), .number = i});
