@@ -168,6 +168,9 @@ void NsccSender::on_loss(TimePs now, const Loss& loss) {
       if (!quick_adapt(now, true, true, kTimeZero)) window_ -= std::min(window_, loss.lost.bytes);
       break;
     case LossCause::kGap:
+      // Inferred from its counts: what is sent again before its time-out takes nothing from the window.
+      if (c.rules == NsccRules::kSimulator) break;
+      [[fallthrough]];
     case LossCause::kTimeout:
       ignored_ += loss.lost.bytes;
       window_ -= std::min(window_, loss.lost.bytes);

@@ -21,7 +21,8 @@ enum class NsccRules : std::uint8_t {
   /// A sample that is not valid counts as the average delay instead of ending the treatment of its ACK; an
   /// unmarked delay above the target enters the average as a quarter of the base RTT; periods end after their
   /// time, not at it; the window is bounded before and after what is due is added; every trim sets off quick
-  /// adapt, that of the last hop beside receiver credits, too.
+  /// adapt, that of the last hop beside receiver credits, too; a loss that is inferred before its time-out
+  /// leaves the window as it is.
   kSimulator,
 };
 

@@ -257,6 +257,15 @@ TEST(Nscc, TheSimulatorsRulesDifferInTheirSpecialCases) {
   };
   EXPECT_EQ(at_the_period(text), 100'600U);
   EXPECT_EQ(at_the_period(theirs), 100'000U);
+  // What is sent again before its time-out takes its bytes from the window, or nothing.
+  const auto after_a_gap = [](const NsccConfig& config) {
+    NsccSender sender(config);
+    send(sender, kTimeZero, 2);
+    lose(sender, microseconds(2), LossCause::kGap);
+    return sender.window();
+  };
+  EXPECT_EQ(after_a_gap(text), 96'000U);
+  EXPECT_EQ(after_a_gap(theirs), 100'000U);
 }
 
 TEST(Nscc, InferredLossTakesItsBytesAndARefusalNone) {

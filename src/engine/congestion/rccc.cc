@@ -7,6 +7,12 @@
 #include "engine/congestion/fixed_point.h"
 
 namespace wharf::congestion {
+namespace {
+
+/// What a turn of a source that wants nothing takes of the pace: the time of this many quanta.
+constexpr std::uint32_t kEmptyTurnUnits = 4;
+
+}  // namespace
 
 RcccConfig RcccConfig::for_network(BitsPerSecond link, TimePs base_rtt, std::uint32_t mtu_bytes) {
   RcccConfig config;
@@ -110,12 +116,17 @@ void CreditIssuer::reserve(std::uint32_t count) {
 void CreditIssuer::enlist(std::uint32_t index) {
   Source& source = sources_[index];
   if (credit_difference(source.target, source.granted) > 0) {
-    if (source.active) return;
-    source.active = true;
-    active_.push(sources_, index, &Source::next_active);
+    push_active(index);
   } else {
     push_idle(index);
   }
+}
+
+void CreditIssuer::push_active(std::uint32_t index) {
+  Source& source = sources_[index];
+  if (source.active) return;
+  source.active = true;
+  active_.push(sources_, index, &Source::next_active);
 }
 
 void CreditIssuer::push_idle(std::uint32_t index) {
@@ -127,6 +138,7 @@ void CreditIssuer::push_idle(std::uint32_t index) {
 
 void CreditIssuer::on_demand(std::uint32_t index, std::uint32_t target_units) {
   Source& source = sources_[index];
+  if (config_->turn_per_packet) push_active(index);
   if (credit_difference(target_units, source.target) <= 0) return;
   source.target = target_units & kCreditMask;
   enlist(index);
@@ -166,9 +178,11 @@ std::optional<CreditIssuer::Grant> CreditIssuer::next(TimePs now) {
     const std::uint32_t index = active_.pop(sources_, &Source::next_active);
     Source& source = sources_[index];
     source.active = false;
-    const auto left = static_cast<std::uint32_t>(credit_difference(source.target, source.granted));
+    // Idle grants may have gone beyond what it wanted.
+    const auto left =
+        static_cast<std::uint32_t>(std::max(credit_difference(source.target, source.granted), 0));
     const std::uint32_t units = std::min(left, grant_units_);
-    next_at_ = now + time_for(units);
+    next_at_ = now + time_for(units > 0 ? units : kEmptyTurnUnits);
     const Grant made = grant(index, units);
     enlist(index);
     return made;

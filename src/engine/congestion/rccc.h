@@ -40,6 +40,9 @@ struct RcccConfig {
   TimePs request_patience{};           ///< and not before it has been so for this long.
   /// A packet that must go again and finds no credit asks at once, likewise once per round trip.
   bool request_for_resends = false;
+  /// Every packet gives its source a turn, one that wants nothing gets the counter told; else demand alone
+  /// does.
+  bool turn_per_packet = false;
 
   /// The values for a network: `base_rtt` unloaded, `mtu_bytes` a full packet as it counts.
   static RcccConfig for_network(BitsPerSecond link, TimePs base_rtt, std::uint32_t mtu_bytes);
@@ -153,6 +156,7 @@ class CreditIssuer {
   };
 
   void enlist(std::uint32_t source);
+  void push_active(std::uint32_t source);
   void push_idle(std::uint32_t source);
   TimePs time_for(std::uint32_t units) const;
   Grant grant(std::uint32_t source, std::uint32_t units);

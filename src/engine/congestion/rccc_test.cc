@@ -167,6 +167,40 @@ TEST(Rccc, IdleSourcesMayGetLessAndMoreSlowly) {
   EXPECT_FALSE(check(config));
 }
 
+// With a turn per packet a satisfied source is told its count again, which takes the time of four quanta.
+TEST(Rccc, APacketOfASatisfiedSourceMayHaveATurnOfItsOwn) {
+  RcccConfig config = kConfig;
+  config.slow_grants = false;
+  config.turn_per_packet = true;
+  CreditIssuer issuer(config);
+  issuer.reserve(2);
+  issuer.on_demand(0, 64);
+  issuer.on_demand(1, 64);
+  EXPECT_EQ(order(issuer, 4), (std::vector<std::uint32_t>{0, 1}));
+  const TimePs now = issuer.deadline();
+  ASSERT_EQ(now, kNever);
+  issuer.on_demand(0, 64);
+  issuer.on_demand(0, 60);
+  issuer.on_demand(1, 65);
+  const TimePs later = issuer.deadline();
+  const auto told = issuer.next(later);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->source, 0U);
+  EXPECT_EQ(told->total_units, 64U) << "nothing new";
+  EXPECT_EQ(issuer.deadline() - later, picoseconds(82'747)) << "256 bytes four times at 99 Gb/s";
+  EXPECT_EQ(order(issuer, 4), (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(issuer.granted_units(1), 65U);
+  // Idle grants beyond its demand are not taken back.
+  config.slow_grants = true;
+  CreditIssuer generous(config);
+  generous.reserve(1);
+  generous.on_demand(0, 64);
+  EXPECT_EQ(order(generous, 3).size(), 3U);
+  generous.on_demand(0, 65);
+  EXPECT_EQ(order(generous, 1).size(), 1U);
+  EXPECT_EQ(generous.granted_units(0), 64U + 2U * 64U);
+}
+
 TEST(Rccc, ATrimmedPacketIsADemandOfOne) {
   CreditIssuer issuer(kConfig);
   issuer.reserve(1);

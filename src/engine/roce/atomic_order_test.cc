@@ -2,6 +2,7 @@
 // A responder carries out SENDs, WRITEs and atomics in the order of their PSNs [IBTA vol 1 9.5]: what stands
 // behind an atomic waits for it, and what became of what waited when the queue pair ends.
 #include "engine/roce/slow_host_test_support.h"
+#include "wire/ring_entry.h"
 
 namespace wharf::roce {
 namespace {
@@ -122,6 +123,52 @@ TEST(RoceAtomicOrder, WhatIsBehindAnAtomicThatFailsDoesNotHappen) {
     host.answer_all();
     EXPECT_EQ(host.engine->state(queue), QueueState::kError);
     EXPECT_EQ(statuses(host, queue), (std::vector{CompletionStatus::kFlushed, CompletionStatus::kFlushed}));
+  }
+}
+
+/// Statuses of the completion records that are on their way into a ring of bytes.
+std::vector<CompletionStatus> written_statuses(const SlowHost& host) {
+  std::vector<CompletionStatus> some;
+  for (const engine::Access& access : host.pending) {
+    if (access.kind != AccessKind::kWriteCompletion) continue;
+    std::array<std::byte, wire::kRingEntryBytes> bytes{};
+    wire::fill(access.data, bytes);
+    wire::CompletionEntry entry;
+    EXPECT_EQ(wire::decode(bytes, entry), wire::RingEntryError::kNone);
+    some.push_back(static_cast<CompletionStatus>(entry.status));
+  }
+  return some;
+}
+
+// A record in a ring of bytes says what is final: it is made when the atomics before its message are done.
+TEST(RoceAtomicOrder, BytesSayNothingOfAMessageBeforeTheAtomicsInFrontOfIt) {
+  for (const bool fails : {false, true}) {
+    SlowHost host({});
+    const engine::QueueId completions =
+        host.engine
+            ->create_completion_queue(kTimeZero,
+                                      {.depth = 8, .ring = 0x8000, .entries = engine::EntryFormat::kBytes})
+            .value();
+    const verbs::SegmentToken token = host.add_segment();
+    const engine::QueueId queue =
+        host.add_queue({.send_depth = 4, .receive_depth = 8, .receive_completions = completions});
+    for (int each = 0; each < 3; ++each)
+      ASSERT_EQ(host.engine->post_receive(kTimeZero, queue, {}), engine::PostStatus::kOk);
+    host.send(queue, 0);
+    EXPECT_EQ(written_statuses(host).size(), 1u) << "nothing is before it";
+    fetch_add(host, queue, token);
+    host.send(queue, 0);
+    fetch_add(host, queue, token);
+    host.send(queue, 0);
+    EXPECT_EQ(written_statuses(host).size(), 1u);
+    ASSERT_TRUE(host.answer(AccessKind::kAtomic));
+    EXPECT_EQ(written_statuses(host), (std::vector{CompletionStatus::kSuccess, CompletionStatus::kSuccess}));
+    ASSERT_TRUE(
+        host.answer(AccessKind::kAtomic, fails ? engine::AccessStatus::kFault : engine::AccessStatus::kDone));
+    EXPECT_EQ(written_statuses(host),
+              (std::vector{CompletionStatus::kSuccess, CompletionStatus::kSuccess,
+                           fails ? CompletionStatus::kFlushed : CompletionStatus::kSuccess}));
+    host.answer_all();
   }
 }
 

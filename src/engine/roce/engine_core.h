@@ -140,11 +140,12 @@ struct EngineCore {
     }
   }
 
-  /// Puts an access behind those of `pair` that wait for a receive entry or an atomic.
-  void hold(QueuePair& pair, AccessSlot& slot) {
+  /// Puts an access behind those of `pair` that wait for a receive entry or an atomic; `atomics` of the
+  /// peer's come before it.
+  void hold(QueuePair& pair, AccessSlot& slot, std::uint32_t atomics) {
     port.end_run();  // It may have a place between two completions.
     slot.next = kNoSlot;
-    slot.run = pair.atomics_taken;
+    slot.run = atomics;
     if (pair.held_last == kNoSlot) {
       pair.held_first = slot.access.id;
     } else {
@@ -252,7 +253,7 @@ struct EngineCore {
     AccessSlot& slot = open_completion<AccessPurpose::kReceiveCompletion, true>(
         pair, pair.receive_completions_issued++, record.operation);
     if (pair.held_first != kNoSlot) {
-      hold(pair, slot);
+      hold(pair, slot, record.atomics());
     } else {
       port.issue(slot);
     }
@@ -345,7 +346,7 @@ struct EngineCore {
       AccessSlot& slot = open_completion<kPurpose, false>(pair, issued, ring[issued].operation);
       // Behind placements that wait for their receive entry, and behind atomics.
       if (kAtTarget && pair.holds_back()) {
-        hold(pair, slot);
+        hold(pair, slot, ring[issued].atomics());
       } else {
         port.issue(slot);
       }

@@ -206,14 +206,17 @@ struct CompletionEntry {
   verbs::DrainMark drain;  ///< kNone: queue pairs do not stand still.
   bool solicited;
   bool visible;
-  std::uint64_t value;  ///< Sends: of an atomic, the value before. Receives: the immediate.
+  /// Sends: of an atomic, the value before. Receives: the immediate, and above its 32 bits atomics().
+  std::uint64_t value;
   wire::OperationTag operation;
 
+  /// Receives: QueuePair::atomics_taken when the message ended; so many come before it.
+  std::uint32_t atomics() const { return static_cast<std::uint32_t>(value >> 32U); }
   /// `own`: `kind`, which the caller knows.
   [[gnu::always_inline]] void show(verbs::CompletionKind own, QueueId queue, verbs::Completion& out) const {
     std::memcpy(static_cast<void*>(&out), this, offsetof(verbs::Completion, immediate));
     out.queue = queue;
-    out.immediate = own == verbs::CompletionKind::kReceive ? value : 0;
+    out.immediate = own == verbs::CompletionKind::kReceive ? static_cast<std::uint32_t>(value) : 0;
     out.tag = 0;
     out.atomic_result = {own == verbs::CompletionKind::kSend ? value : 0, 0};
     out.operation = operation;
@@ -406,6 +409,10 @@ struct QueuePair {
 
   /// Whether an atomic of the peer is not carried out yet: SENDs and WRITEs behind it wait.
   bool has_open_atomic() const { return atomics_taken != atomics_done; }
+  /// Whether an atomic that comes before `record` is not carried out yet.
+  bool is_behind_atomic(const CompletionEntry& record) const {
+    return static_cast<std::int32_t>(record.atomics() - atomics_done) > 0;
+  }
   /// Whether what is to reach memory next has to wait.
   bool holds_back() const { return held_first != kNoSlot || has_open_atomic(); }
   /// Whether data of a message is on its way to memory.

@@ -234,7 +234,7 @@ void Responder::place(QueuePair& pair, Answer& answer, const wire::Packet& packe
   slot.entry = entry;
   slot.remote_key = remote_key;
   if (slot.needs_entry || pair.holds_back()) {
-    core_.hold(pair, slot);
+    core_.hold(pair, slot, pair.atomics_taken);
   } else {
     core_.port.issue(slot);
   }
@@ -344,7 +344,7 @@ CompletionEntry& Responder::push_receive_completion(QueuePair& pair, Verb verb,
   CompletionEntry& record = pair.receive_completions.push_stale();
   record.id = pair.receives.entry(pair.receives.head()).id;
   record.operation = {};
-  record.value = 0;
+  record.value = std::uint64_t{pair.atomics_taken} << 32U;
   record.length = 0;
   record.work = pair.receives.head();
   record.remote_host = 0;
@@ -368,7 +368,7 @@ void Responder::complete_receive(QueuePair& pair, const wire::Packet& packet, Ve
   record.remote_host = datagram ? packet.source.number : pair.context.remote_host;
   record.remote_queue = datagram ? packet.roce.deth.source_queue_pair : pair.context.remote_queue_number;
   record.has_immediate = carries_immediate(packet.roce.bth.opcode);
-  record.value = record.has_immediate ? packet.roce.immediate : 0;
+  if (record.has_immediate) record.value |= packet.roce.immediate;
   record.solicited = packet.roce.bth.solicited;
   pair.receives.pop();
   core_.issue_completions(pair);
@@ -532,6 +532,11 @@ void Responder::discard_held(QueuePair& pair) {
   pair.held_last = kNoSlot;
 }
 
+void Responder::drop_record(const QueuePair& pair, CompletionEntry& record) {
+  if (record.status == verbs::CompletionStatus::kSuccess && pair.is_behind_atomic(record))
+    record.status = verbs::CompletionStatus::kFlushed;
+}
+
 void Responder::drop_behind_atomics(QueuePair& pair) {
   if (!pair.has_open_atomic()) return;
   std::uint32_t last = kNoSlot;
@@ -546,12 +551,12 @@ void Responder::drop_behind_atomics(QueuePair& pair) {
     AccessSlot& held = core_.port.slot(index);
     index = held.next;
     // A message without data has not been taken either.
-    if (held.purpose != AccessPurpose::kPlacement && pair.receive_completions.contains(held.position)) {
-      verbs::CompletionStatus& status = pair.receive_completions[held.position].status;
-      if (status == verbs::CompletionStatus::kSuccess) status = verbs::CompletionStatus::kFlushed;
-    }
+    if (held.purpose != AccessPurpose::kPlacement && pair.receive_completions.contains(held.position))
+      drop_record(pair, pair.receive_completions[held.position]);
     drop_held(pair, held);
   }
+  for (Position at = pair.receive_completions_issued; at != pair.receive_completions.tail(); ++at)
+    drop_record(pair, pair.receive_completions[at]);
   pair.atomics_done = pair.atomics_taken;
 }
 

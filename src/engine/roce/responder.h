@@ -293,6 +293,8 @@ class Responder {
   /// What waits for an atomic will not happen.
   void drop_behind_atomics(QueuePair& pair);
   void drop_held(QueuePair& pair, AccessSlot& held);
+  /// Flushes the record of a message that stands behind an atomic.
+  static void drop_record(const QueuePair& pair, CompletionEntry& record);
   /// The atomic will not start.
   void drop_atomic(Answer& answer);
   /// The packet `psn` of a message cannot be placed, and never will be.
@@ -382,7 +384,7 @@ class Responder {
   CompletionEntry& record = pair.receive_completions.push_stale();
   record.id = entry.id;
   record.operation = packet.operation;
-  record.value = 0;
+  record.value = std::uint64_t{pair.atomics_taken} << 32U;
   record.length = length;
   record.work = position;
   record.remote_host = pair.context.remote_host;

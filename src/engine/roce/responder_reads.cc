@@ -378,6 +378,10 @@ void Responder::atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot,
   if (!answer.failed && pair.has_open_atomic()) {
     ++pair.atomics_done;
     release_held(pair, false);
+    // As in placed().
+    if (pair.receive_completions_issued != pair.receive_completions.tail() &&
+        pair.config.receive_completions != engine::kOwn) [[unlikely]]
+      core_.kick(pair);
   }
   SavedResource& saved = pair.resources[(answer.resource - 1) % pair.context.responder.resource_limit];
   if (saved.number == answer.resource && !answer.failed) {

@@ -23,12 +23,15 @@ constexpr std::uint32_t kSharedFetches = 4;
 // --- Completions ---
 
 // A record stays in the queue pair's own ring until it is written, because memory may still say that its data
-// did not arrive; one in a ring of bytes is not written before that is known.
+// did not arrive, or an atomic before it that it failed; one in a ring of bytes is not written before that is
+// known.
 void EngineCore::issue_shared(QueuePair& pair, PositionRing<CompletionEntry>& ring, Position& issued,
                               QueueId shared, bool at_target) {
   const bool waits_for_data = completion_queues.writes_bytes(shared) && !pair.ending;
   while (issued != ring.tail()) {
-    if (waits_for_data && (at_target ? pair.awaits_placements() : pair.responses_outstanding > 0)) return;
+    if (waits_for_data && (at_target ? pair.awaits_placements() || pair.is_behind_atomic(ring[issued])
+                                     : pair.responses_outstanding > 0))
+      return;
     if (port.available(pair.share) == 0 && !pair.ending) return starve(pair);
     AccessSlot& slot = open_access(AccessPurpose::kSharedCompletion, engine::AccessKind::kWriteCompletion,
                                    pair, issued, at_target, pair.config.space);
@@ -52,7 +55,7 @@ void EngineCore::issue_shared(QueuePair& pair, PositionRing<CompletionEntry>& ri
     slot.detail = ticket->number;
     slot.remote_key = ticket->table_index;
     if (at_target && pair.holds_back() && !pair.ending) {
-      hold(pair, slot);
+      hold(pair, slot, ring[issued].atomics());
     } else {
       port.issue(slot);
     }

@@ -98,13 +98,13 @@ void Cms::update(TimePs now, std::uint32_t ccc) {
   const bool has_data = context.has_data();
   bool can_send = false;
   if (has_data && !context.pdcs.empty()) {
-    can_send = may_send(now, context, parts_.pds.next_window_bytes(parts_.pds.pdc(context.pdcs.head)));
+    can_send = may_send(now, context, parts_.pds.room_for_next(parts_.pds.pdc(context.pdcs.head)));
   }
   const CccState before = context.state;
   context.state = updated(before, has_data, context.in_flight > 0, can_send);
   if (context.state != before) change_state(context, before);
   if (by_credit_ && context.state == CccState::kActive && ask_for_credit(now, ccc)) {
-    can_send = may_send(now, context, parts_.pds.next_window_bytes(parts_.pds.pdc(context.pdcs.head)));
+    can_send = may_send(now, context, parts_.pds.room_for_next(parts_.pds.pdc(context.pdcs.head)));
     context.state = updated(context.state, has_data, false, can_send);
   }
   if (context.state != before) {

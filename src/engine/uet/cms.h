@@ -121,6 +121,8 @@ class Cms {
   /// CCCs on the scheduler's list: they share what the port sends now.
   std::uint32_t ready_count() const { return ready_count_; }
 
+  /// Of a packet that leaves whatever is under way; permits() takes it for less than any room.
+  static constexpr std::uint64_t kNoRoomNeeded = std::uint64_t{1} << 63U;
   /// Whether window and credit, as far as they are in use, let a packet of `bytes` leave.
   [[gnu::always_inline]] bool permits(const CongestionContext& context, std::uint64_t bytes) const {
     return static_cast<std::int64_t>(bytes) <= context.room && (!by_credit_ || context.credit.permits(bytes));

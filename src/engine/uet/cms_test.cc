@@ -409,6 +409,32 @@ TEST(Cms, Uet_3_6_12_AQuickAnswerToAProbeFindsALostTail) {
   EXPECT_EQ(world.counters(0).timeouts, 0U);
 }
 
+// What is lost beside it counts as under way and fills the window until it has timed out.
+TEST(Cms, WhatIsInferredLostLeavesWhateverTheWindow) {
+  UetConfig config = inferring();
+  config.rto_init = milliseconds(100);
+  test::EnginePairOptions options;
+  options.wire.delay = microseconds(6);
+  options.packet_interval = nanoseconds(340);
+  World world(config, options);
+  world.watch();
+  int sent = 0;
+  world.lose = [&](const wire::Packet& packet) {
+    return packet.uet.prologue.type == wire::UetPdsType::kRudRequest && ++sent > 2 && sent <= 20;
+  };
+  ASSERT_EQ(world.post(world.request(verbs::Verb::kWrite, 20 * 4096)), engine::PostStatus::kOk);
+  // The last answer, the silence after it, and the probe there and back.
+  world.pass(microseconds(13 + 21 + 12 - 1));
+  EXPECT_EQ(world.counters(0).losses_inferred, 0U);
+  // Each loss takes its bytes from the window: two packets are left of it.
+  world.pass(microseconds(2 + 7));
+  EXPECT_EQ(world.counters(0).losses_inferred, 18U);
+  EXPECT_EQ(world.counters(0).packets_retransmitted, 18U) << "within less than a round trip";
+  world.pass(microseconds(13));
+  EXPECT_EQ(world.completions(0).size(), 1U);
+  EXPECT_EQ(world.counters(0).timeouts, 0U);
+}
+
 TEST(Cms, Uet_3_6_12_ReorderingOfAFewPacketsIsNoLoss) {
   test::EnginePairOptions options;
   options.wire.delay = microseconds(6);

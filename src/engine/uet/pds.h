@@ -128,6 +128,8 @@ class Pds {
 
   /// Window bytes of the next packet of a PDC that is ready.
   std::uint32_t next_window_bytes(const Pdc& pdc) const;
+  /// What the window has to have room for before that packet leaves: its window bytes, or kNoRoomNeeded.
+  std::uint64_t room_for_next(const Pdc& pdc) const;
   // --- For CMS (pds_congestion.cc).
   /// Sends a Probe CP over an open PDC; its opaque value.
   std::uint16_t probe(std::uint32_t pdc);

@@ -73,11 +73,12 @@ void Pds::infer_loss(TimePs now, std::uint32_t index, std::uint32_t out_of_order
   if (wire::uet_psn_after(last, tx.infer_until)) last = tx.infer_until;
   UetPsn psn = wire::uet_psn_after(tx.una, tx.inferred + 1) ? tx.una : tx.inferred + 1;
   for (; !wire::uet_psn_after(psn, last); ++psn) {
-    tx.inferred = psn;
     const SendEntry& entry = tx.at(psn);
-    // Choice: not what left after the probe or answer was on its way, within one base RTT.
-    if (entry.state != EntryState::kSent || entry.sends != 1 || entry.message == kControlEntry) continue;
-    if (entry.sent_at + nscc->base_rtt() > now) continue;
+    const bool open = entry.state == EntryState::kSent && entry.sends == 1 && entry.message != kControlEntry;
+    // Choice: not yet what left after the probe or answer was on its way, within one base RTT.
+    if (open && entry.sent_at + nscc->base_rtt() > now) break;
+    tx.inferred = psn;
+    if (!open) continue;
     ++parts_.counters.losses_inferred;
     queue_resend(now, index, psn, congestion::LossCause::kGap, kNever);
   }

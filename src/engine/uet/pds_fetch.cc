@@ -276,7 +276,7 @@ bool Pds::transmit_fetched(TimePs now, wire::TrafficClassMask allowed, wire::Pac
       leaving.record = &record;
       leaving.context = &context;
       leaving.window_bytes = next_window_bytes(record);
-      if (!parts_.cms.may_send(now, context, leaving.window_bytes)) continue;
+      if (!parts_.cms.may_send(now, context, room_for_next(record))) continue;
       if ((allowed & wire::mask_of(data_class(!record.tx.resend.empty()))) == 0) continue;
       if (!take_payload(now, leaving)) continue;
       parts_.cms.bring_forward(ccc, index);

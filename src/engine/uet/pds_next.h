@@ -29,6 +29,13 @@ namespace wharf::uet {
   return message.overhead + std::min(parts_.config.payload_mtu, message.send_length - message.sent);
 }
 
+[[gnu::always_inline]] inline std::uint64_t Pds::room_for_next(const Pdc& record) const {
+  // What is lost beside it still counts as under way, and would hold it back until all have timed out.
+  if (record.inferring && !record.tx.resend.empty()) [[unlikely]]
+    return Cms::kNoRoomNeeded;
+  return next_window_bytes(record);
+}
+
 [[gnu::always_inline]] inline bool Pds::next_is_begun(const Pdc& record) const {
   const PdcSend& tx = record.tx;
   if (!tx.resend.empty()) [[unlikely]]

@@ -164,7 +164,7 @@ UetPsn Pds::take_repetition(Pdc& record, CongestionContext& context, std::uint32
   if (context.held_since != kNever) [[unlikely]]
     parts_.cms.end_hold(ccc, parts_.outbound[entry.message].operation, leaving.ready_at);
   if (!parts_.cms.alone(ccc, context)) parts_.cms.rotate(ccc);
-  if (context.pdcs.head != index || !parts_.cms.stays_ready(context, next_window_bytes(record)))
+  if (context.pdcs.head != index || !parts_.cms.stays_ready(context, room_for_next(record)))
     parts_.cms.update(now, ccc);
   if (fetches_) want_fetch(record, context);
   emit(now, psn, entry, request, leaving, out);
@@ -191,7 +191,7 @@ bool Pds::transmit_data(TimePs now, wire::TrafficClassMask allowed, wire::Packet
     leaving.record = &record;
     leaving.context = &context;
     leaving.window_bytes = next_window_bytes(record);
-    if (!parts_.cms.may_send(now, context, leaving.window_bytes)) {
+    if (!parts_.cms.may_send(now, context, room_for_next(record))) {
       parts_.cms.update(now, ccc);
       if (parts_.cms.next_ready() == ccc) return false;
       continue;

@@ -57,6 +57,7 @@ void Partition<Host>::change_link(TimePs now, std::uint32_t index) {
         const SlotId slot = take_oldest(port, heads_, queue);
         port.queue_bytes[queue] -= heads_[slot].bytes;
         ++state_.counters[change.port].lost;
+        ++state_.counters[change.port].lost_unsent;
         if (served_ && (port.flags & kPortOfHost) == 0 && slot < held_.size()) release(now, held_[slot]);
         discard(slot);
       }

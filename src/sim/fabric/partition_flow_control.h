@@ -392,6 +392,7 @@ void Partition<Host>::lose_control(PortId number) {
     const PacketHead& head = heads_[slot];
     extra.control_head = head.next;
     ++state_.counters[number].lost;
+    ++state_.counters[number].lost_unsent;
     // What it has consumed it tells anyway when it returns.
     if (head.flow >> 30U != kControlConsumed) {
       PortExtra& in = state_.extras[record_back(number)];

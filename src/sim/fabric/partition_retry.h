@@ -89,7 +89,10 @@ void Partition<Host>::send_frame(Port& port, PortId number, SlotId slot) {
   }
   sender.used_since_init = true;
   if (faults_of(number).retry_rules.flush_frame_action == FrameAction::kDiscard) {
-    if (heads_[slot].body != kNoBody) ++state_.counters[number].lost;
+    if (heads_[slot].body != kNoBody) {
+      ++state_.counters[number].lost;
+      ++state_.counters[number].lost_unsent;
+    }
     report_loss(port.ready_at, number, heads_[slot], LinkLoss::kLost);
     discard(slot);
     return;

@@ -118,6 +118,7 @@ struct PortCounters {
   std::uint64_t dropped_full = 0;      ///< The queue was full.
   std::uint64_t dropped_no_route = 0;  ///< Counted at the port through which the packet came.
   std::uint64_t lost = 0;              ///< By a faulty or failed link.
+  std::uint64_t lost_unsent = 0;       ///< Among those: what waited at a link that failed, and never left.
   std::uint64_t damaged = 0;           ///< Refused by the frame check at the far end.
   std::uint64_t retried = 0;           ///< Sent again by the link.
   // Link-level retry: ordered sets that this port has sent about the opposite direction,

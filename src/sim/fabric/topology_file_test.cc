@@ -125,6 +125,14 @@ TEST(TopologyFile, TheLongestPairGoesByTimeNotByHops) {
   ASSERT_TRUE(leaf.ok());
   EXPECT_EQ(longest_pair(leaf->topology, survey(leaf->topology), Bytes{4160}, Bytes{64}),
             (std::pair<NodeId, NodeId>(2, 1)));
+  // So may be those of one leaf among several.
+  const auto near = read_topology(
+      "graph\nhosts 3\nswitch a\nswitch b\nswitch s tier 1\nlink 0 a 100Gbps 4ms\nlink 1 a 100Gbps 4ms\n"
+      "link 2 b 100Gbps 1us\nlink a s 100Gbps 1us\nlink b s 100Gbps 1us\n",
+      "g");
+  ASSERT_TRUE(near.ok()) << near.error().message;
+  EXPECT_EQ(longest_pair(near->topology, survey(near->topology), Bytes{4160}, Bytes{64}),
+            (std::pair<NodeId, NodeId>(1, 0)));
 }
 
 TEST(TopologyFile, RefusalsNameLineTokenAndRule) {

@@ -282,11 +282,6 @@ std::pair<NodeId, NodeId> longest_pair(const Topology& topology, const TopologyS
     std::ranges::stable_sort(slowest, std::ranges::greater{}, own_link);
     if (slowest.size() > 2) slowest.pop_back();
   }
-  std::vector<NodeId> ends;
-  for (const auto& [leaf, slowest] : leaves) {
-    const std::size_t count = leaves.size() == 1 ? slowest.size() : 1;
-    ends.insert(ends.end(), slowest.begin(), slowest.begin() + static_cast<std::ptrdiff_t>(count));
-  }
   PathSurvey paths(topology);
   const auto round_trip = [&](NodeId from, NodeId to) {
     if (paths.hops(from, to) == kUnreachable || paths.hops(to, from) == kUnreachable) return kTimeZero;
@@ -294,13 +289,20 @@ std::pair<NodeId, NodeId> longest_pair(const Topology& topology, const TopologyS
            packet_time(topology, paths.path(to, from), answer);
   };
   TimePs most = round_trip(longest.first, longest.second);
+  const auto look_at = [&](NodeId from, NodeId to) {
+    const TimePs time = round_trip(from, to);
+    if (time <= most) return;
+    most = time;
+    longest = {from, to};
+  };
+  std::vector<NodeId> ends;
+  for (const auto& [leaf, slowest] : leaves) {
+    ends.push_back(slowest.front());
+    if (slowest.size() > 1) look_at(slowest.back(), slowest.front());
+  }
   for (std::size_t i = 0; i < std::min<std::size_t>(ends.size(), 64); ++i) {
     for (const NodeId from : ends) {
-      if (from == ends[i]) continue;
-      const TimePs time = round_trip(from, ends[i]);
-      if (time <= most) continue;
-      most = time;
-      longest = {from, ends[i]};
+      if (from != ends[i]) look_at(from, ends[i]);
     }
   }
   return longest;

@@ -36,6 +36,10 @@ TimePs UbProtocol::timeout(const Config& config, std::uint32_t expiries) {
 void UbProtocol::raise_timeout(Config& config, TimePs least) {
   config.retransmission.base = max(config.retransmission.base, least);
   config.retransmission.cap = max(config.retransmission.cap, config.retransmission.base);
+  // Loads and stores have a timer of their own, and a number is used again when no answer can come any more.
+  config.load_store_reissue.base = max(config.load_store_reissue.base, least);
+  config.load_store_reissue.cap = max(config.load_store_reissue.cap, config.load_store_reissue.base);
+  config.load_store_quarantine = max(config.load_store_quarantine, least);
 }
 
 void UbProtocol::count(const Engine& engine, FabricTotals& totals) {

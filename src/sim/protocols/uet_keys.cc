@@ -38,6 +38,8 @@ constexpr std::array<Choice<CreditRequest>, 2> kCreditRequests{
     {{"dry", CreditRequest::kDry}, {"resend", CreditRequest::kResend}}};
 constexpr std::array<Choice<IdleGrant>, 3> kIdleGrants{
     {{"full", IdleGrant::kFull}, {"packet", IdleGrant::kPacket}, {"none", IdleGrant::kNone}}};
+constexpr std::array<Choice<CreditTurn>, 2> kCreditTurns{
+    {{"demand", CreditTurn::kDemand}, {"packet", CreditTurn::kPacket}}};
 constexpr std::array<Choice<OversubscribedControl>, 3> kOversubscribed{
     {{"auto", OversubscribedControl::kAuto},
      {"on", OversubscribedControl::kOn},
@@ -134,6 +136,7 @@ uet::UetConfig derive_ends(const SenderEnds& sender, const UetEnds& ends, const 
     uet.credit.idle_packets = 1;
     uet.credit.idle_percent = 50;
   }
+  uet.credit.turn_per_packet = ends.credit_turn == CreditTurn::kPacket;
   // Choice: the simulator asks when a packet that must go again finds no credit, and never while nothing is
   // under way.
   // A credit that is lost would then be waited for without end: here a source asks after eight time-outs.
@@ -208,6 +211,9 @@ void UetEnds::bind(Binder& binder, const SenderEnds& sender, UetEnds& ends) {
         "idle_grant", ends.idle_grant, kIdleGrants,
         "credit at a time for a source that wants none while nobody does: a full grant, one "
         "packet at half the pace, or none");
+    binder.choice<CreditTurn>("credit_turn", ends.credit_turn, kCreditTurns,
+                              "a source gets a turn at its receiver when it wants credit, or with every "
+                              "packet: it is told the count even when that has not moved");
   }
   binder.flag("base_rtt_probe", ends.base_rtt_probe,
               "NSCC: a probe after the first answer gives an early sample of the base round trip");

@@ -54,6 +54,9 @@ TimePs UetProtocol::timeout(const Config& config, std::uint32_t expiries) {
 }
 
 void UetProtocol::raise_timeout(Config& config, TimePs least) {
+  // Eight time-outs, where it is not zero.
+  if (config.credit.request_patience > kTimeZero)
+    config.credit.request_patience = max(config.credit.request_patience, least * 8);
   config.rto_init = max(config.rto_init, least);
   config.rto_cap = max(config.rto_cap, config.rto_init);
 }

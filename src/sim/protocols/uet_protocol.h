@@ -26,6 +26,8 @@ enum class PathBits : std::uint8_t { kFixed, kDrawn };
 enum class CreditRequest : std::uint8_t { kDry, kResend };
 /// How much credit a source that wants none gets at a time: a full grant, or a packet at half the pace.
 enum class IdleGrant : std::uint8_t { kFull, kPacket, kNone };
+/// What gives a source its turn at the receiver's credit: that it wants some, or every packet of it.
+enum class CreditTurn : std::uint8_t { kDemand, kPacket };
 enum class OversubscribedControl : std::uint8_t { kAuto, kOn, kOff };
 
 /// Zero stands for "by rule" where a rule is given.
@@ -43,6 +45,7 @@ struct UetEnds {
   PathBits path_bits = PathBits::kFixed;
   CreditRequest credit_request = CreditRequest::kDry;
   IdleGrant idle_grant = IdleGrant::kFull;
+  CreditTurn credit_turn = CreditTurn::kDemand;
   bool sleek = false;
   bool base_rtt_probe = true;
   bool ack_every_syn = true;

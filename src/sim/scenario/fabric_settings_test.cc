@@ -108,11 +108,14 @@ TEST(FabricSettings, DroppedKeysTakeTheValueThatTheyHad) {
 // A queue that ends before flow control holds all links back that lead to it would drop what it has let in.
 TEST(FabricSettings, QueuesAreNoShorterThanWhatFlowControlLetsIn) {
   const Topology hosts16 = star(16, {gigabits_per_second(100), microseconds(1)}, kTimeZero);
-  const auto refused = [&](const std::vector<std::string>& overrides) -> std::string {
+  const auto refused_on = [](const Topology& topology, const std::vector<std::string>& overrides) {
     const auto loaded = load_fabric_settings({"", overrides, "profiles"});
     EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
-    const auto run = derive_fabric_run(loaded->settings, hosts16, nullptr, {});
-    return run.ok() ? "" : run.error().message;
+    const auto run = derive_fabric_run(loaded->settings, topology, nullptr, {});
+    return run.ok() ? std::string{} : run.error().message;
+  };
+  const auto refused = [&](const std::vector<std::string>& overrides) {
+    return refused_on(hosts16, overrides);
   };
   const std::vector<std::string> base{"fabric.trimming=false", "fabric.payload=4KiB", "fabric.header=64B"};
   const auto with = [&](std::vector<std::string> more) {
@@ -139,6 +142,25 @@ TEST(FabricSettings, QueuesAreNoShorterThanWhatFlowControlLetsIn) {
   EXPECT_THAT(refused({"fabric.trimming=false", "fabric.flow_control=pause", "fabric.pfc_xoff=256MiB"}),
               HasSubstr("over the 16 links of a switch more than 4 GiB may come for one port"));
   EXPECT_EQ(refused({"fabric.trimming=false", "fabric.flow_control=pause", "fabric.pfc_xoff=255MiB"}), "");
+  // What is under way on long links is no threshold's: 65 links carry 100 MB each until a pause is heard.
+  const Topology far = star(65, {gigabits_per_second(400), milliseconds(1)}, kTimeZero);
+  EXPECT_THAT(refused_on(far, {"fabric.trimming=false", "fabric.flow_control=pause"}),
+              HasSubstr("fabric.flow_control: found pause, expected none or credit"));
+  // A limit that is named is taken, though packets of 4,194 bytes take two credits of 4 KiB.
+  const Topology many = star(130, {gigabits_per_second(100), microseconds(1)}, kTimeZero);
+  const std::vector<std::string> credit{"fabric.trimming=false", "fabric.flow_control=credit",
+                                        "fabric.credit_size=4KiB"};
+  const auto limited = [&](const std::string& limit) {
+    std::vector<std::string> keys = credit;
+    keys.push_back("fabric.credit_limit=" + limit);
+    return refused_on(many, keys);
+  };
+  const std::string much = limited("64MiB");
+  const std::string named = "expected at most ";
+  const std::size_t at = much.find(named);
+  ASSERT_NE(at, std::string::npos) << much;
+  const std::string most = much.substr(at + named.size(), much.find(':', at) - at - named.size());
+  EXPECT_EQ(limited(most), "") << most;
   // Thresholds that fit the queue.
   EXPECT_EQ(with({"fabric.flow_control=pause", "fabric.queue_packets=152", "fabric.pfc_xoff=4KiB",
                   "fabric.pfc_xon=1KiB"}),

@@ -75,12 +75,23 @@ Result<void> check_occupancy(const FabricSettings& settings, const FabricDerived
       all += room_for_link(settings, derived, topology, topology.port(port).reverse);
     if (all <= kUnlimitedBytes) continue;
     const std::uint64_t each = pause ? flow.xoff_bytes : flow.credit_limit_bytes;
-    const std::uint64_t beside = all - each * ports.size();
+    // Beside the threshold a pause leaves room for what is under way; credits are all of it.
+    const std::uint64_t under_way = pause ? all - each * ports.size() : 0;
+    if (under_way >= kUnlimitedBytes) {
+      return input_error(fmt::format(
+          "fabric.flow_control: found pause, expected none or credit: while a pause is on its way, more than "
+          "4 GiB may come for one port over the {} links of a switch, whatever fabric.pfc_xoff is",
+          ports.size()));
+    }
+    const std::uint64_t most =
+        pause ? (kUnlimitedBytes - under_way) / ports.size()
+              : static_cast<std::uint64_t>(static_cast<double>(each) *
+                                           (static_cast<double>(kUnlimitedBytes) / static_cast<double>(all)));
     return input_error(
         fmt::format("{}: found {}, expected at most {}: over the {} links of a switch more than 4 GiB may "
                     "come for one port",
                     pause ? "fabric.pfc_xoff" : "fabric.credit_limit", format_bytes(Bytes{each}),
-                    format_bytes(Bytes{(kUnlimitedBytes - beside) / ports.size()}), ports.size()));
+                    format_bytes(Bytes{most}), ports.size()));
   }
   return {};
 }

@@ -63,6 +63,16 @@ TEST(WorldNetwork, TimeoutsThatNobodySetLastTwoBaseRoundTrips) {
   EXPECT_GE(first_timeout<UetProtocol>({"model.stack=uet", far}), milliseconds(24));
   EXPECT_GE(first_timeout<UbProtocol>({"model.stack=ub_urma", far}), milliseconds(24));
   EXPECT_GE(first_timeout<RoceProtocol>({"model.stack=roce_dma", "model.link.delay=4ms"}), milliseconds(96));
+  EXPECT_GE(first_timeout<UbProtocol>({"model.stack=ub_ldst", far}), milliseconds(24));
+  // Loads and stores have a timer and a quarantine of their own.
+  const auto loads = loaded({"model.stack=ub_ldst", far, "topology.from=fat_tree:16", "hosts.servers=1"});
+  ASSERT_TRUE(loads.ok()) << loads.error().message;
+  const auto plan = plan_world(loads->config);
+  ASSERT_TRUE(plan.ok());
+  const ub::UbConfig& ub = std::get<ub::UbConfig>(plan->config.groups.front().engine.configs);
+  EXPECT_GE(ub.load_store_reissue.base, milliseconds(24));
+  EXPECT_GE(ub.load_store_reissue.cap, ub.load_store_reissue.base);
+  EXPECT_GE(ub.load_store_quarantine, milliseconds(24));
   // Short links leave them as they are: Ultra Ethernet has that of the fabric, 15 us and six full queues.
   EXPECT_LT(first_timeout<UetProtocol>({"model.stack=uet"}), microseconds(40));
   // The user's own is what it is.
@@ -70,6 +80,26 @@ TEST(WorldNetwork, TimeoutsThatNobodySetLastTwoBaseRoundTrips) {
   EXPECT_EQ(first_timeout<UbProtocol>({"model.stack=ub_urma", far, "model.ub.rto=2ms"}), milliseconds(2));
   EXPECT_EQ(first_timeout<RoceProtocol>({"model.stack=roce_dma", far, "model.roce.ack_timeout=5"}),
             picoseconds(4'096'000) * 32);
+}
+
+/// Links of programs on many hosts fail and change their rate as those of flows do.
+TEST(WorldNetwork, LinksOfProgramsFailAndReturn) {
+  const auto ran = [](std::vector<std::string> keys) {
+    keys.insert(keys.end(), {"run.workload=verb_loop", "run.verb=write", "run.operations=50"});
+    const auto scenario = loaded(with(std::move(keys)));
+    EXPECT_TRUE(scenario.ok()) << (scenario.ok() ? "" : scenario.error().message);
+    auto report = run_scenario(*scenario, {});
+    EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
+    return *std::move(report);
+  };
+  const auto whole = ran({});
+  const auto failing = ran({"fabric.link_changes=host0-leaf0 down at 20us, host0-leaf0 up at 200us"});
+  EXPECT_EQ(failing.program_operations, whole.program_operations) << "all end when it is up again";
+  EXPECT_NE(failing.fingerprint, whole.fingerprint);
+  EXPECT_GT(failing.simulated, whole.simulated);
+  const auto wrong = loaded(with({"fabric.link_changes=nonsense down at 1us"}));
+  const auto refused = wrong ? plan_world(wrong->config).error().message : wrong.error().message;
+  EXPECT_THAT(refused, HasSubstr("nonsense"));
 }
 
 /// A program's last instant is that of one event, whatever windows and threads the world is brought forward

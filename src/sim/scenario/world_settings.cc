@@ -244,8 +244,10 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
       WHARF_TRY(check_background(plan.config));
     }
     plan.config.fabric = std::move(derived->config.fabric);
+    const PortNames ports(topology->topology, topology->names);
+    WHARF_TRY(add_link_changes(settings.links, topology->topology, ports, plan.config.fabric));
     WHARF_TRY(validate(plan.config.fabric, topology->topology));
-    auto observation = resolve(settings.observation, none, PortNames(topology->topology, topology->names));
+    auto observation = resolve(settings.observation, none, ports);
     if (!observation) return observation.error();
     plan.config.observation = *std::move(observation);
     plan.config.topology = std::move(topology->topology);
