@@ -178,6 +178,7 @@ void ShmMesh::wake_sleeper() const {
 void ShmMesh::take_newcomers() {
   newcomers_wait_ = true;  // Memory or descriptors may run out, and they may come faster than they are taken.
   for (std::size_t turn = 0; turn < kNewcomersMost; ++turn) {
+    make_room_for_one(newcomers_);  // Whoever is let go for want of memory would take this end for dead.
     auto connection = listener_.accept();
     if (!connection) {
       newcomers_wait_ = errno != EAGAIN;
@@ -189,7 +190,6 @@ void ShmMesh::take_newcomers() {
     }
     const int descriptor = connection->control.number();
     const std::uint64_t tag = next_tag_++;
-    make_room_for_one(newcomers_);
     if (!watch(descriptor, tag, EPOLLIN)) continue;
     newcomers_.push_back({tag, *std::move(connection), hold(descriptor)});
     take_link(tag);  // It is there most of the time.
@@ -201,16 +201,19 @@ void ShmMesh::take_link(std::uint64_t tag) {
   const auto found = std::find_if(newcomers_.begin(), newcomers_.end(),
                                   [&](const Newcomer& each) { return each.tag == tag; });
   if (found == newcomers_.end()) return;
+  // What the link needs comes first: without memory the newcomer stays, and is looked at again.
+  make_room_for_one(inbound_);
+  LinkRoom link_room;
   ShmPorts ports;
   auto link = take_over(found->connection, ports);
   if (!link) return;
   unwatch(found->connection.control.number());
   const Newcomer newcomer = std::move(*found);
   newcomers_.erase(found);
-  if (*link) adopt(newcomer.connection, {ports.client, ports.server}, **std::move(link));
+  if (*link) adopt(newcomer.connection, {ports.client, ports.server}, **std::move(link), link_room);
 }
 
-void ShmMesh::adopt(const ShmConnection& from, const UdpEndpoint& remote, SharedLink shared) {
+void ShmMesh::adopt(const ShmConnection& from, const UdpEndpoint& remote, SharedLink shared, LinkRoom& room) {
   // A name is one process's. Who else claims it is no peer; after its death it may be another's.
   if (Link* const way_back = outbound(remote); way_back != nullptr && way_back->process != from.process) {
     if (way_back->shared.is_open()) return;
@@ -221,12 +224,11 @@ void ShmMesh::adopt(const ShmConnection& from, const UdpEndpoint& remote, Shared
   });
   if (earlier != inbound_.end()) remove_inbound(static_cast<std::size_t>(earlier - inbound_.begin()));
   if (inbound_.size() == kLinksMost || inbound_of(from.process) >= kLinksOfProcessMost) return;
-  make_room_for_one(inbound_);
   shared.keep_from_children();
   const std::uint64_t tag = next_tag_++;
   const int doorbell = shared.doorbell();
-  inbound_.push_back(std::make_unique<Link>(
-      Link{tag, remote, from.process, std::move(shared), hold(doorbell), clock_.now()}));
+  inbound_.emplace_back(::new (room.take())
+                            Link{tag, remote, from.process, std::move(shared), hold(doorbell), clock_.now()});
   if (!watch(doorbell, tag, EPOLLIN)) {
     inbound_.pop_back();
     return;

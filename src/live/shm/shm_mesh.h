@@ -95,6 +95,19 @@ class ShmMesh final : public DatagramPort {
     bool proven = false;   ///< An inbound one: its process is the one that has the name.
     bool empty = false;    ///< Its ring was, when it was looked at last.
   };
+  /// Memory for one Link.
+  class LinkRoom {
+   public:
+    LinkRoom() : at_(::operator new(sizeof(Link))) {}
+    LinkRoom(const LinkRoom&) = delete;
+    LinkRoom& operator=(const LinkRoom&) = delete;
+    ~LinkRoom() { ::operator delete(at_); }
+    /// Whoever makes the Link has it from now on.
+    void* take() { return std::exchange(at_, nullptr); }
+
+   private:
+    void* at_;
+  };
   struct Newcomer {
     std::uint64_t tag = 0;
     ShmConnection connection;
@@ -113,7 +126,8 @@ class ShmMesh final : public DatagramPort {
   void look(bool strokes);
   void take_newcomers();
   void take_link(std::uint64_t tag);
-  void adopt(const ShmConnection& from, const UdpEndpoint& remote, SharedLink shared);
+  /// The vector has room for one more.
+  void adopt(const ShmConnection& from, const UdpEndpoint& remote, SharedLink shared, LinkRoom& room);
   void notice(Link& link, bool strokes);
   void end_inbound(Link& link);
   void wake_sleeper() const;
