@@ -54,6 +54,7 @@ TargetJetty* make_target(Context& context, const TargetChoice& choice, const urm
     return refuse<TargetJetty>(ENOMEM);
   }
   target->remote.peer = peer;
+  target->remote.uasid = choice.id.uasid;
   target->remote.id = choice.id.id;
   // A JFR is named by the jetty behind it.
   const bool group = choice.type == URMA_JETTY_GROUP;

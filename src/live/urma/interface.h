@@ -39,6 +39,7 @@ class QueueOwner {
 /// A queue elsewhere that requests name.
 struct Remote {
   Peer* peer = nullptr;
+  std::uint32_t uasid = 0;  ///< Of the process that is meant: another one may have its port by now.
   std::uint32_t id = 0;
   wire::TargetContextType type = wire::TargetContextType::kJetty;
   std::uint32_t token = 0;
@@ -138,7 +139,7 @@ class Interface {
   void forget(SendQueue& queue, const Remote& remote);
 
   /// Requests wait while their target cannot be reached, and end with kRetryExhausted when it cannot for
-  /// long.
+  /// long, or when another process is found in its place.
   engine::PostStatus post(SendQueue& queue, const Remote& remote, const verbs::WorkRequest& request);
   /// Asks the process of `remote` to keep the order of `queue`, before the first request does.
   void bind(SendQueue& queue, const Remote& remote);
@@ -180,6 +181,7 @@ class Interface {
   void review(Peer& peer);
   void expire_peers();
   void end_waiting(SendQueue& queue, const Remote& remote);
+  void give_up(SendQueue& queue, const Remote& remote);
   void end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status);
   bool is_asking_binding(const SendQueue& queue) const;
   SendQueue::Import* import(SendQueue& queue, const Remote& remote, bool& refused);

@@ -23,6 +23,11 @@ std::uint64_t key_of(const UdpEndpoint& endpoint) {
   return (std::uint64_t{endpoint.address} << 16U) | endpoint.port;
 }
 
+/// The port is the target's, the process is not. [0067]
+bool is_another(const Remote& remote) {
+  return remote.peer->state == Peer::State::kUp && remote.peer->uasid != remote.uasid;
+}
+
 bool needs_binding(engine::ServiceMode service) {
   return service != engine::ServiceMode::kOrderedByInitiator && service != engine::ServiceMode::kDefault;
 }
@@ -311,7 +316,7 @@ void Interface::take_bind(Peer& peer, const PeerMessage& message) {
 SendQueue::Import* Interface::import(SendQueue& queue, const Remote& remote, bool& refused) {
   refused = false;
   Peer& peer = *remote.peer;
-  if (peer.state != Peer::State::kUp) return nullptr;
+  if (peer.state != Peer::State::kUp || is_another(remote)) return nullptr;
   auto at = std::find_if(queue.imports.begin(), queue.imports.end(),
                          [&](const SendQueue::Import& each) { return each.remote == &remote; });
   if (at != queue.imports.end() && at->life == peer.life) return &*at;
@@ -403,6 +408,11 @@ void Interface::unpark(SendQueue& queue) {
   bool full = false;
   for (std::size_t at = 0; at < parked.size();) {
     SendQueue::Parked each = parked[at];
+    if (is_another(*each.remote)) {
+      give_up(queue, *each.remote);
+      at = 0;
+      continue;
+    }
     const auto place = parked.begin() + static_cast<std::ptrdiff_t>(at);
     const bool behind = std::any_of(
         parked.begin(), place, [&](const SendQueue::Parked& other) { return other.remote == each.remote; });
@@ -480,6 +490,12 @@ void Interface::end_waiting(SendQueue& queue, const Remote& remote) {
   }
 }
 
+/// Whoever `remote` means does not answer: what waits for it ends, as after the last try of a channel.
+void Interface::give_up(SendQueue& queue, const Remote& remote) {
+  end_waiting(queue, remote);
+  queue.owner->happened(engine::AsyncEventKind::kPeerUnreachable);
+}
+
 void Interface::forget(SendQueue& queue, const Remote& remote) {
   end_waiting(queue, remote);
   std::erase_if(queue.imports, [&](const SendQueue::Import& each) {
@@ -504,8 +520,7 @@ void Interface::expire_peers() {
               std::find_if(queue->parked.begin(), queue->parked.end(),
                            [&](const SendQueue::Parked& each) { return each.remote->peer == &peer; });
           if (waiting == queue->parked.end()) break;
-          end_waiting(*queue, *waiting->remote);
-          queue->owner->happened(engine::AsyncEventKind::kPeerUnreachable);
+          give_up(*queue, *waiting->remote);
         }
       }
       review(peer);
@@ -526,8 +541,7 @@ void Interface::expire_peers() {
         each.ask_at = kNever;
         each.life = 0;  // Asked for anew by the next request.
         if (each.remote->peer->state == Peer::State::kUp && !queue->parked.empty()) {
-          end_waiting(*queue, *each.remote);
-          queue->owner->happened(engine::AsyncEventKind::kPeerUnreachable);
+          give_up(*queue, *each.remote);
         }
         continue;
       }

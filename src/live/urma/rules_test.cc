@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of the C interface that a program relies on when things change under it: which process a UASID means,
+// what a queue that stands still does with what waits, rebinding, and who may end a segment.
+#include <dirent.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <memory>
+
+#include "live/urma/identity.h"
+#include "live/urma/urma_test_support.h"
+
+namespace wharf::live::urma {
+namespace {
+
+class Rules : public UrmaTestEachWay {
+ protected:
+  static urma_target_jetty_t* import(End& end, End& other, std::uint32_t other_bits = 0) {
+    urma_rjetty_t* rjetty = nullptr;
+    std::uint32_t length = 0;
+    EXPECT_EQ(urma_get_rjetty(other.jetty, &rjetty, &length), URMA_SUCCESS);
+    rjetty->jetty_id.uasid ^= other_bits;
+    urma_token_t none{0};
+    urma_target_jetty_t* const made = urma_import_jetty(end.context, rjetty, &none);
+    urma_put_rjetty(rjetty);
+    return made;
+  }
+  /// A jetty of a process that does not run: of a port that is most likely free.
+  urma_target_jetty_t* nobody(End& end) {
+    urma_rjetty_t rjetty{};
+    rjetty.jetty_id.eid = eid_of(shares_memory() ? 2 : 0x7f000002);
+    rjetty.jetty_id.uasid = 0x310000U | (20000U + static_cast<std::uint32_t>(::getpid()) % 10000U);
+    rjetty.jetty_id.id = 100;
+    rjetty.trans_mode = URMA_TM_RM;
+    rjetty.type = URMA_JETTY;
+    urma_token_t none{0};
+    return urma_import_jetty(end.context, &rjetty, &none);
+  }
+  static urma_status_t write_to(End& end, urma_target_jetty_t* target, std::uint64_t user_ctx) {
+    urma_target_jetty_t* const own = end.target;
+    end.target = target;
+    const urma_status_t status = end.post(URMA_OPC_WRITE, end.local(0, 8), end.far(0, 8), user_ctx);
+    end.target = own;
+    return status;
+  }
+  static void modify(End& end, urma_jetty_state_t state) {
+    urma_jetty_attr_t attr{JETTY_STATE, 0, state};
+    EXPECT_EQ(urma_modify_jetty(end.jetty, &attr), URMA_SUCCESS);
+  }
+  /// No record for longer than anything waits for a process.
+  static void expect_silence(urma_jfc_t* jfc) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(1800);
+    urma_cr_t record{};
+    while (std::chrono::steady_clock::now() < limit) {
+      ASSERT_EQ(urma_poll_jfc(jfc, 1, &record), 0) << record.user_ctx << " status " << record.status;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(EachWay, Rules, each_way(), way_name);
+
+// The port is the same, the process is another.
+TEST_P(Rules, AProcessThatTookAPortOverIsNotTheOneThatHadIt) {
+  End left;
+  End right({.device = "right"});
+  left.reach(right);
+  urma_target_jetty_t* const gone = import(left, right, 0x010000);
+  ASSERT_NE(gone, nullptr);
+  left.memory[0] = std::byte{7};
+  ASSERT_EQ(write_to(left, left.target, 1), URMA_SUCCESS);
+  ASSERT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  left.memory[0] = std::byte{9};
+  ASSERT_EQ(write_to(left, gone, 2), URMA_SUCCESS);
+  const urma_cr_t record = next_record(left.send_jfc);
+  EXPECT_EQ(record.user_ctx, 2u);
+  EXPECT_EQ(record.status, URMA_CR_ACK_TIMEOUT_ERR);
+  EXPECT_EQ(right.memory[0], std::byte{7});
+  EXPECT_EQ(urma_unimport_jetty(gone), URMA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace wharf::live::urma
