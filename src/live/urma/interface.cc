@@ -375,6 +375,7 @@ void Interface::destroy_queue(SendQueue& queue) {
   std::erase(parking_, &queue);
   for (SendQueue::Parked& each : queue.parked) memory_.payloads.release(each.request.inline_data.buffer);
   queue.parked.clear();
+  queue.leaving.clear();
   if (queue.queue == engine::kOwn) return;
   owners_[queue.queue] = nullptr;
   // Without memory the engine may keep its place for good; nobody hears of it any more.

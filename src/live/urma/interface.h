@@ -63,12 +63,19 @@ struct SendQueue {
     TimePs give_up_at;
   };
 
+  /// An import that is wanted no more, while requests to it are outstanding.
+  struct Leaving {
+    engine::PeerId peer = verbs::kNoPeer;
+    std::uint32_t host = 0;  ///< Peer::number
+  };
+
   engine::QueueId queue = engine::kOwn;
   engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;
   std::uint32_t depth = 0;
   QueueOwner* owner = nullptr;
   std::deque<Parked> parked;  ///< Requests whose target cannot be reached yet, and those behind them.
   std::vector<Import> imports;
+  std::vector<Leaving> leaving;  ///< Has room for all imports.
 };
 
 /// Counts of an interface.
@@ -141,8 +148,9 @@ class Interface {
   /// Requests wait while their target cannot be reached, and end with kRetryExhausted when it cannot for
   /// long, or when another process is found in its place.
   engine::PostStatus post(SendQueue& queue, const Remote& remote, const verbs::WorkRequest& request);
-  /// Asks the process of `remote` to keep the order of `queue`, before the first request does.
-  void bind(SendQueue& queue, const Remote& remote);
+  /// Asks the process of `remote` to keep the order of `queue`, before the first request does. False: the
+  /// engine does not take it.
+  bool bind(SendQueue& queue, const Remote& remote);
   /// Requests that wait end with `status`.
   void end_parked(SendQueue& queue, verbs::CompletionStatus status);
 
@@ -189,6 +197,9 @@ class Interface {
                                  wire::TargetContextType type, std::uint32_t token,
                                  engine::ServiceMode service, std::uint32_t numbering = 0);
   void ask_binding(SendQueue& queue, SendQueue::Import& import);
+  void park(SendQueue& queue);
+  void leave_import(SendQueue& queue, const SendQueue::Import& import);
+  void leave_imports(SendQueue& queue);
   void unpark(SendQueue& queue);
   void unpark_all();
 
@@ -215,7 +226,8 @@ class Interface {
   GreetedPeers greeted_;      ///< Those of peers_ that are up and that nothing here names.
   std::size_t bindings_ = 0;  ///< Of all peers.
   std::unordered_map<std::uint32_t, Peer*> peer_of_number_;
-  std::vector<SendQueue*> parking_;  ///< Queues with requests that wait, or a binding that is asked for.
+  /// Queues with requests that wait, a binding that is asked for, or an import that is to go.
+  std::vector<SendQueue*> parking_;
   std::vector<Peer*> asking_;
   std::vector<Peer*> lost_;  ///< The engine gave them up.
   std::uint32_t next_number_ = 1;

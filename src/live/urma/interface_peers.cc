@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/vector_room.h"
+#include "engine/ub/channel_lane.h"
 #include "engine/ub/exchange.h"
 #include "live/urma/guarded.h"
 #include "live/urma/identity.h"
@@ -264,6 +265,9 @@ void Interface::lose(Peer& peer) {
   for (Peer*& each : imported_) {
     if (each == &peer) each = nullptr;
   }
+  for (SendQueue* queue : parking_) {
+    std::erase_if(queue->leaving, [&](const SendQueue::Leaving& each) { return each.host == peer.number; });
+  }
   peer_of_number_.erase(peer.number);
   peer.state = Peer::State::kIdle;
   bindings_ -= peer.bound.size();
@@ -324,6 +328,13 @@ SendQueue::Import* Interface::import(SendQueue& queue, const Remote& remote, boo
     make_room_for_one(queue.imports);
     at = queue.imports.end();
   }
+  // One at a time, and one that is still used comes first.
+  if (ub::is_sequenced(queue.service) && !queue.leaving.empty()) return nullptr;
+  // Later, when it has to go, there is memory for it.
+  if (const std::size_t most = queue.imports.size() + queue.leaving.size() + 1;
+      queue.leaving.capacity() < most)
+    queue.leaving.reserve(2 * most);
+  if (parking_.capacity() < owners_.size()) parking_.reserve(2 * owners_.size());
   // It changes whenever the engine begins to number the queue's requests from 0 anew, as the peer has to
   // then.
   const std::uint32_t nonce =
@@ -365,6 +376,11 @@ void Interface::ask_binding(SendQueue& queue, SendQueue::Import& import) {
                                .target = import.remote->id,
                                .nonce = import.nonce});
   import.ask_at = now_ + import.ask_gap;
+  park(queue);
+}
+
+/// It is looked at in every settle() from now on, as long as there is something.
+void Interface::park(SendQueue& queue) {
   if (std::find(parking_.begin(), parking_.end(), &queue) == parking_.end()) parking_.push_back(&queue);
 }
 
@@ -373,10 +389,11 @@ bool Interface::is_asking_binding(const SendQueue& queue) const {
                      [](const SendQueue::Import& each) { return each.ask_at != kNever; });
 }
 
-void Interface::bind(SendQueue& queue, const Remote& remote) {
+bool Interface::bind(SendQueue& queue, const Remote& remote) {
   if (remote.peer->state == Peer::State::kIdle) ask(*remote.peer);
   bool refused = false;
   import(queue, remote, refused);
+  return !refused;
 }
 
 engine::PostStatus Interface::post(SendQueue& queue, const Remote& remote,
@@ -396,10 +413,27 @@ engine::PostStatus Interface::post(SendQueue& queue, const Remote& remote,
   }
   if (queue.parked.size() >= queue.depth) return engine::PostStatus::kQueueFull;
   if (remote.peer->state == Peer::State::kIdle) ask(*remote.peer);
-  if (std::find(parking_.begin(), parking_.end(), &queue) == parking_.end()) parking_.push_back(&queue);
+  park(queue);
   queue.parked.push_back({&remote, request});
   memory_.payloads.retain(request.inline_data.buffer);
   return engine::PostStatus::kOk;
+}
+
+/// Not yet while requests to it are outstanding; there is room to keep it in mind.
+void Interface::leave_import(SendQueue& queue, const SendQueue::Import& import) {
+  const Peer& peer = *import.remote->peer;
+  if (import.life != peer.life || peer.state != Peer::State::kUp) return;
+  bool gone = false;
+  attempted([&] { gone = engine_->disconnect(now_, queue.queue, import.peer).ok(); });
+  if (gone) return;
+  queue.leaving.push_back({import.peer, peer.number});
+  park(queue);
+}
+
+void Interface::leave_imports(SendQueue& queue) {
+  std::erase_if(queue.leaving, [&](const SendQueue::Leaving& each) {
+    return engine_->disconnect(now_, queue.queue, each.peer).ok();
+  });
 }
 
 /// Posts what waits and can go. Requests to one remote queue keep their order; others do not wait for them.
@@ -448,8 +482,9 @@ void Interface::unpark(SendQueue& queue) {
 void Interface::unpark_all() {
   for (std::size_t at = 0; at < parking_.size();) {
     SendQueue* const queue = parking_[at];
+    if (!queue->leaving.empty()) leave_imports(*queue);
     unpark(*queue);
-    if (queue->parked.empty() && !is_asking_binding(*queue)) {
+    if (queue->parked.empty() && queue->leaving.empty() && !is_asking_binding(*queue)) {
       parking_[at] = parking_.back();
       parking_.pop_back();
     } else {
@@ -500,9 +535,7 @@ void Interface::forget(SendQueue& queue, const Remote& remote) {
   end_waiting(queue, remote);
   std::erase_if(queue.imports, [&](const SendQueue::Import& each) {
     if (each.remote != &remote) return false;
-    if (each.life == remote.peer->life && remote.peer->state == Peer::State::kUp) {
-      (void)engine_->disconnect(now_, queue.queue, each.peer);  // Refused while requests are outstanding.
-    }
+    leave_import(queue, each);
     return true;
   });
 }
@@ -539,6 +572,7 @@ void Interface::expire_peers() {
       if (each.ask_at > now_) continue;
       if (each.give_up_at <= now_ || each.life != each.remote->peer->life) {
         each.ask_at = kNever;
+        leave_import(*queue, each);
         each.life = 0;  // Asked for anew by the next request.
         if (each.remote->peer->state == Peer::State::kUp && !queue->parked.empty()) {
           give_up(*queue, *each.remote);

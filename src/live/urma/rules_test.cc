@@ -80,5 +80,47 @@ TEST_P(Rules, AProcessThatTookAPortOverIsNotTheOneThatHadIt) {
   EXPECT_EQ(urma_unimport_jetty(gone), URMA_SUCCESS);
 }
 
+// [URMA API, bind] A target that was left while a request was under way is left when that has ended.
+TEST_P(Rules, AJettyIsBoundAnewWhileARequestIsOutstanding) {
+  End first({.device = "right", .mode = URMA_TM_RC});
+  End second({.device = "right", .mode = URMA_TM_RC});
+  End left({.mode = URMA_TM_RC});
+  left.reach(first);
+  ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), 1), URMA_SUCCESS);
+  ASSERT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  ASSERT_EQ(left.post(URMA_OPC_SEND, left.local(0, 8), {}, 2), URMA_SUCCESS);
+  ASSERT_EQ(urma_unbind_jetty(left.jetty), URMA_SUCCESS);
+  urma_target_jetty_t* const was = left.target;
+  urma_target_seg_t* const segment = left.remote;
+  left.target = nullptr;
+  left.remote = nullptr;
+  left.reach(second);
+  ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), 3), URMA_SUCCESS);
+  ASSERT_EQ(first.receive(0, 64, 11), URMA_SUCCESS);
+  for (std::uint64_t id = 2; id <= 3; ++id) {
+    const urma_cr_t record = next_record(left.send_jfc);
+    EXPECT_EQ(record.user_ctx, id);
+    EXPECT_EQ(record.status, URMA_CR_SUCCESS);
+  }
+  ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), 4), URMA_SUCCESS);
+  EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  EXPECT_EQ(urma_unimport_jetty(was), URMA_SUCCESS);
+  EXPECT_EQ(urma_unimport_seg(segment), URMA_SUCCESS);
+}
+
+TEST_P(Rules, AJettyIsNotBoundToAGroup) {
+  End right({.device = "right", .mode = URMA_TM_RC});
+  End left({.mode = URMA_TM_RC});
+  urma_rjetty_t rjetty{};
+  rjetty.jetty_id = right.jetty->jetty_id;
+  rjetty.jetty_id.id = 1;
+  rjetty.trans_mode = URMA_TM_RC;
+  rjetty.type = URMA_JETTY_GROUP;
+  urma_token_t none{0};
+  left.target = urma_import_jetty(left.context, &rjetty, &none);
+  ASSERT_NE(left.target, nullptr);
+  EXPECT_EQ(urma_bind_jetty(left.jetty, left.target), URMA_EINVAL);
+}
+
 }  // namespace
 }  // namespace wharf::live::urma
