@@ -316,7 +316,6 @@ urma_status_t change_state(QueueSide& side, urma_jetty_state_t wanted) {
       break;
     case URMA_JETTY_STATE_ERROR:
       if (was == URMA_JETTY_STATE_READY || was == URMA_JETTY_STATE_SUSPENDED) {
-        interface.end_parked(side.queue, verbs::CompletionStatus::kFlushed);
         done = engine.fail_queue(interface.now(), side.queue.queue).ok();
       }
       break;
@@ -325,6 +324,7 @@ urma_status_t change_state(QueueSide& side, urma_jetty_state_t wanted) {
       break;
   }
   if (!done) return URMA_EINVAL;
+  side.queue.held = wanted == URMA_JETTY_STATE_SUSPENDED;
   side.state = wanted;
   return URMA_SUCCESS;
 }

@@ -73,6 +73,7 @@ struct SendQueue {
   engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;
   std::uint32_t depth = 0;
   QueueOwner* owner = nullptr;
+  bool held = false;          ///< Suspended: what waits stays where it is.
   std::deque<Parked> parked;  ///< Requests whose target cannot be reached yet, and those behind them.
   std::vector<Import> imports;
   std::vector<Leaving> leaving;  ///< Has room for all imports.
@@ -151,8 +152,8 @@ class Interface {
   /// Asks the process of `remote` to keep the order of `queue`, before the first request does. False: the
   /// engine does not take it.
   bool bind(SendQueue& queue, const Remote& remote);
-  /// Requests that wait end with `status`.
-  void end_parked(SendQueue& queue, verbs::CompletionStatus status);
+  /// Requests that wait are flushed, the last one with `mark`.
+  void flush_parked(SendQueue& queue, verbs::DrainMark mark);
 
   /// In the child of a fork: closes what the child has of the descriptors. The object is dead afterwards.
   void abandon();
@@ -190,7 +191,8 @@ class Interface {
   void expire_peers();
   void end_waiting(SendQueue& queue, const Remote& remote);
   void give_up(SendQueue& queue, const Remote& remote);
-  void end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status);
+  void end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status,
+           verbs::DrainMark mark = verbs::DrainMark::kNone);
   bool is_asking_binding(const SendQueue& queue) const;
   SendQueue::Import* import(SendQueue& queue, const Remote& remote, bool& refused);
   Result<engine::PeerId> connect(engine::QueueId queue, const Peer& peer, std::uint32_t jetty,

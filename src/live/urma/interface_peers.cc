@@ -438,6 +438,7 @@ void Interface::leave_imports(SendQueue& queue) {
 
 /// Posts what waits and can go. Requests to one remote queue keep their order; others do not wait for them.
 void Interface::unpark(SendQueue& queue) {
+  if (queue.held) return;
   std::deque<SendQueue::Parked>& parked = queue.parked;
   bool full = false;
   for (std::size_t at = 0; at < parked.size();) {
@@ -494,7 +495,8 @@ void Interface::unpark_all() {
 }
 
 /// `parked`, which is no longer in the list, ends with `status`.
-void Interface::end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status) {
+void Interface::end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status,
+                    verbs::DrainMark mark) {
   memory_.payloads.release(parked.request.inline_data.buffer);
   verbs::Completion ended;
   ended.id = parked.request.id;
@@ -502,14 +504,16 @@ void Interface::end(SendQueue& queue, const SendQueue::Parked& parked, verbs::Co
   ended.verb = parked.request.verb;
   ended.length = parked.request.length;
   ended.status = status;
+  ended.drain = mark;
   queue.owner->completed(ended);
 }
 
-void Interface::end_parked(SendQueue& queue, verbs::CompletionStatus status) {
+void Interface::flush_parked(SendQueue& queue, verbs::DrainMark mark) {
   while (!queue.parked.empty()) {
     const SendQueue::Parked each = queue.parked.front();
     queue.parked.pop_front();
-    end(queue, each, status);
+    end(queue, each, verbs::CompletionStatus::kFlushed,
+        queue.parked.empty() ? mark : verbs::DrainMark::kNone);
   }
 }
 
@@ -548,7 +552,7 @@ void Interface::expire_peers() {
       peer_of_number_.erase(peer.number);
       peer.state = Peer::State::kIdle;
       for (SendQueue* queue : parking_) {
-        for (;;) {
+        while (!queue->held) {
           const auto waiting =
               std::find_if(queue->parked.begin(), queue->parked.end(),
                            [&](const SendQueue::Parked& each) { return each.remote->peer == &peer; });
@@ -574,7 +578,7 @@ void Interface::expire_peers() {
         each.ask_at = kNever;
         leave_import(*queue, each);
         each.life = 0;  // Asked for anew by the next request.
-        if (each.remote->peer->state == Peer::State::kUp && !queue->parked.empty()) {
+        if (each.remote->peer->state == Peer::State::kUp && !queue->held && !queue->parked.empty()) {
           give_up(*queue, *each.remote);
         }
         continue;

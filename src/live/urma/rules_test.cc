@@ -122,5 +122,72 @@ TEST_P(Rules, AJettyIsNotBoundToAGroup) {
   EXPECT_EQ(urma_bind_jetty(left.jetty, left.target), URMA_EINVAL);
 }
 
+// [URMA API, drain order] What waits for its process is suspended like the rest, and given back.
+TEST_P(Rules, WhatWaitsForAProcessStandsStillWithItsQueue) {
+  End left;
+  End right({.device = "right"});
+  left.reach(right);
+  urma_target_jetty_t* const late = nobody(left);
+  ASSERT_NE(late, nullptr);
+  ASSERT_EQ(write_to(left, late, 5), URMA_SUCCESS);
+  modify(left, URMA_JETTY_STATE_SUSPENDED);
+  EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_WR_SUSPEND_DONE);
+  expect_silence(left.send_jfc);
+  urma_cr_t record{};
+  ASSERT_EQ(urma_flush_jetty(left.jetty, 1, &record), 1);
+  EXPECT_EQ(record.user_ctx, 5u);
+  EXPECT_EQ(record.status, URMA_CR_WR_UNHANDLED);
+  modify(left, URMA_JETTY_STATE_READY);
+  ASSERT_EQ(write_to(left, left.target, 6), URMA_SUCCESS);
+  EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  EXPECT_EQ(urma_unimport_jetty(late), URMA_SUCCESS);
+}
+
+// The queue fails by itself: what waited is flushed before the mark, and nothing of it comes after a reset.
+TEST_P(Rules, WhatWaitsForAProcessIsFlushedBeforeTheMark) {
+  End left({.rnr_retry = 1});
+  End right({.device = "right"});
+  left.reach(right);
+  urma_target_jetty_t* const late = nobody(left);
+  ASSERT_NE(late, nullptr);
+  ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), 1), URMA_SUCCESS);
+  ASSERT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  ASSERT_EQ(left.post(URMA_OPC_SEND, left.local(0, 8), {}, 2), URMA_SUCCESS);
+  ASSERT_EQ(write_to(left, late, 3), URMA_SUCCESS);
+  EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_RNR_RETRY_CNT_EXC_ERR);
+  const urma_cr_t flushed = next_record(left.send_jfc);
+  EXPECT_EQ(flushed.user_ctx, 3u);
+  EXPECT_EQ(flushed.status, URMA_CR_WR_FLUSH_ERR);
+  if (flushed.flag.bs.flush_err_done == 0) {
+    EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_WR_FLUSH_ERR_DONE);
+  }
+  modify(left, URMA_JETTY_STATE_RESET);
+  modify(left, URMA_JETTY_STATE_READY);
+  expect_silence(left.send_jfc);
+  EXPECT_EQ(urma_unimport_jetty(late), URMA_SUCCESS);
+}
+
+// The older request is at the engine, the younger waits here.
+TEST_P(Rules, AFailedQueueFlushesInPostingOrder) {
+  End left;
+  End right({.device = "right"});
+  left.reach(right);
+  urma_target_jetty_t* const late = nobody(left);
+  ASSERT_NE(late, nullptr);
+  ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), 1), URMA_SUCCESS);
+  ASSERT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  ASSERT_EQ(left.post(URMA_OPC_SEND, left.local(0, 8), {}, 2), URMA_SUCCESS);
+  ASSERT_EQ(write_to(left, late, 3), URMA_SUCCESS);
+  modify(left, URMA_JETTY_STATE_ERROR);
+  const urma_cr_t older = next_record(left.send_jfc);
+  EXPECT_EQ(older.user_ctx, 2u);
+  EXPECT_EQ(older.flag.bs.flush_err_done, 0u);
+  const urma_cr_t younger = next_record(left.send_jfc);
+  EXPECT_EQ(younger.user_ctx, 3u);
+  EXPECT_EQ(younger.status, URMA_CR_WR_FLUSH_ERR);
+  EXPECT_EQ(younger.flag.bs.flush_err_done, 1u);
+  EXPECT_EQ(urma_unimport_jetty(late), URMA_SUCCESS);
+}
+
 }  // namespace
 }  // namespace wharf::live::urma
