@@ -3,6 +3,9 @@
 // Completion queues that keep what finds them full.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/support/ub_world.h"
 
 namespace wharf::ub {
@@ -92,6 +95,48 @@ TEST(UbGoneSegments, ASendGoesOnWhereAnotherSegmentIsNamed) {
     ASSERT_EQ(world.pair().host(0).completions.size(), 1u);
     EXPECT_TRUE(world.pair().host(0).completions[0].ok());
   }
+}
+
+// One event ends more requests than the completion queue holds: none is lost, whatever state its jetty is in.
+TEST(UbKeptRecords, WaitUntilTheCompletionQueueHasRoom) {
+  World world;
+  UbEngine& engine = world.engine(0);
+  const auto queue = *engine.create_completion_queue(world.now(), {.depth = 4});
+  ASSERT_TRUE(engine.keep_records(queue).ok());
+  engine::QueueConfig config;
+  config.send_completions = queue;
+  std::vector<engine::QueueId> jettys;
+  for (int each = 0; each < 3; ++each) {
+    jettys.push_back(*engine.create_queue(world.now(), config));
+    const auto blob = *world.engine(1).export_queue(world.queue(1));
+    verbs::WorkRequest request = world.request(Verb::kWrite, 64);
+    request.peer = *engine.connect(world.now(), jettys.back(), blob);
+    for (std::uint64_t id = 0; id < 10; ++id) {
+      request.id = id;
+      ASSERT_EQ(engine.post(world.now(), jettys.back(), request, engine::Submission::kInHand),
+                engine::PostStatus::kOk);
+    }
+  }
+  for (const engine::QueueId jetty : jettys) ASSERT_TRUE(engine.fail_queue(world.now(), jetty).ok());
+  std::vector<std::uint64_t> next(jettys.size());
+  std::size_t seen = 0;
+  for (int round = 0; round < 100 && seen < 30; ++round) {
+    engine::Access access;
+    while (engine.next_access(access)) engine.access_done(world.now(), access.id, {});
+    verbs::Completion completion;
+    while (engine.poll(queue, completion)) {
+      ++seen;
+      const auto at = std::find(jettys.begin(), jettys.end(), completion.queue) - jettys.begin();
+      ASSERT_LT(static_cast<std::size_t>(at), jettys.size());
+      EXPECT_EQ(completion.id, next[static_cast<std::size_t>(at)]++);
+      EXPECT_EQ(completion.status, CompletionStatus::kFlushed);
+    }
+    engine.completions_polled(world.now());
+  }
+  EXPECT_EQ(seen, 30u);
+  EXPECT_EQ(engine.counters().completions_dropped, 0u);
+  EXPECT_FALSE(engine.completions_polled(world.now()));
+  for (const engine::QueueId jetty : jettys) EXPECT_TRUE(engine.destroy_queue(world.now(), jetty).ok());
 }
 
 }  // namespace

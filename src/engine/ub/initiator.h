@@ -261,6 +261,9 @@ class Initiator {
       move_shared(now);
   }
 
+  /// Records are on their way to completion queues, or wait for room there.
+  bool has_shared_records() const { return !sharing_.empty(); }
+
   void describe_waiting(std::vector<std::string>& out) const;
   /// Adds what it holds (memory_use.cc).
   void add_memory_use(std::vector<MemoryUse>& out) const;
@@ -285,6 +288,7 @@ class Initiator {
                                            std::uint64_t stream);
   /// Hands what was completed during this input to the completion queues.
   void move_shared(TimePs now);
+  void list_shared(Jetty& owner, std::uint32_t jetty_id);
   void move_shared_of(TimePs now, std::uint32_t jetty_id);
   void flush_requests(TimePs now, std::uint32_t jetty_id);
   void flush_receives(std::uint32_t jetty_id);

@@ -198,6 +198,17 @@ bool UbEngine::next_completed_queue(engine::QueueId& queue) {
 bool UbEngine::poll(engine::QueueId queue, verbs::Completion& out) {
   return parts_->initiator.poll(queue, out);
 }
+Result<void> UbEngine::keep_records(engine::QueueId queue) {
+  if (!parts_->completion_queues.exists(queue))
+    return input_error(fmt::format("there is no completion queue {}", queue));
+  parts_->completion_queues.set_keeps(queue);
+  return {};
+}
+bool UbEngine::completions_polled(TimePs now) {
+  if (!parts_->initiator.has_shared_records()) return false;
+  parts_->settle(now);
+  return true;
+}
 bool UbEngine::poll_load_store(verbs::LoadStoreResult& out) { return parts_->load_store.poll(out); }
 
 bool UbEngine::poll_event(engine::AsyncEvent& out) {

@@ -29,7 +29,7 @@ using Ub = LiveProtocol<ub::UbEngine>;
 
 /// IP, UDP and the longest UB headers.
 constexpr std::uint32_t kHeaderBytes = 128;
-/// Records that one input can make before they are taken.
+/// Records that wait to be taken, here; others wait in the engine.
 constexpr std::uint32_t kCompletionDepth = 65536;
 /// After the system gave no memory it is asked again.
 constexpr TimePs kMemoryPause = milliseconds(1);
@@ -90,6 +90,10 @@ struct Interface::Inside {
     if (QueueOwner* owner = self.owner(completion.queue)) owner->completed(completion);
   }
   void event(TimePs, const engine::AsyncEvent& event) { self.happened(event); }
+  /// One event may end more requests than the queue of records holds.
+  bool gave(TimePs now, engine::Taken taken) {
+    return taken.completions && self.engine_->completions_polled(now);
+  }
 };
 
 Interface::Section::Section(Interface& interface)
@@ -139,6 +143,7 @@ Result<void> Interface::start() {
   auto completions = engine_->create_completion_queue(now_, {.depth = kCompletionDepth});
   if (!completions) return completions.error();
   completions_ = *completions;
+  WHARF_TRY(engine_->keep_records(completions_));
   auto control = engine_->create_queue(now_, {.send_depth = 1, .receive_depth = 1});
   if (!control) return control.error();
   control_ = *control;

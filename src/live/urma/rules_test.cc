@@ -2,6 +2,7 @@
 // Rules of the C interface that a program relies on when things change under it: which process a UASID means,
 // what a queue that stands still does with what waits, rebinding, and who may end a segment.
 #include <dirent.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -187,6 +188,50 @@ TEST_P(Rules, AFailedQueueFlushesInPostingOrder) {
   EXPECT_EQ(younger.status, URMA_CR_WR_FLUSH_ERR);
   EXPECT_EQ(younger.flag.bs.flush_err_done, 1u);
   EXPECT_EQ(urma_unimport_jetty(late), URMA_SUCCESS);
+}
+
+// More than an engine's own completion queue holds, in one event: the process of the target dies. Over UDP
+// the same comes after a while.
+TEST_P(Rules, EveryRequestEndsWithARecordHoweverManyEndAtOnce) {
+  if (!shares_memory()) GTEST_SKIP() << "the engine test UbKeptRecords has it at once";
+  constexpr std::uint32_t kDepth = 32768;
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (urma_init(nullptr) != URMA_SUCCESS) ::_exit(1);
+    auto* const right = new End({.device = "right"});
+    urma_rjetty_t* jetty = nullptr;
+    std::uint32_t length = 0;
+    if (urma_get_rjetty(right->jetty, &jetty, &length) != URMA_SUCCESS) ::_exit(2);
+    if (::write(pipe[1], jetty, sizeof *jetty) != sizeof *jetty) ::_exit(3);
+    for (;;) ::pause();
+  }
+  urma_rjetty_t told{};
+  ASSERT_EQ(::read(pipe[0], &told, sizeof told), static_cast<ssize_t>(sizeof told));
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+  std::vector<std::unique_ptr<End>> ends;
+  for (int at = 0; at < 3; ++at) {
+    ends.push_back(std::make_unique<End>(EndConfig{.send_depth = kDepth, .jfc_depth = 65536}));
+    urma_token_t none{0};
+    ends.back()->target = urma_import_jetty(ends.back()->context, &told, &none);
+    ASSERT_NE(ends.back()->target, nullptr);
+  }
+  for (const auto& end : ends) {
+    for (std::uint32_t at = 0; at < kDepth; ++at)
+      ASSERT_EQ(end->post(URMA_OPC_SEND, end->local(0, 8), {}, at), URMA_SUCCESS);
+  }
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  for (const auto& end : ends) {
+    for (std::uint32_t at = 0; at < kDepth; ++at) {
+      const urma_cr_t record = next_record(end->send_jfc);
+      ASSERT_EQ(record.user_ctx, at);
+      ASSERT_NE(record.status, URMA_CR_SUCCESS);
+      ASSERT_FALSE(HasFailure());
+    }
+  }
 }
 
 }  // namespace
