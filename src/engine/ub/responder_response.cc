@@ -81,7 +81,10 @@ bool Responder::tail_invalidate(TimePs now, std::uint32_t index) {
   const std::uint32_t number = parts_.segments.find(revoked.token_id);
   const ContextKey key{ContextKind::kMr, number};
   if (number != kNoSlot && !parts_.contexts.acquire(key)) return defer_tail(key, index);
+  // [URMA API, LOCAL_ONLY] Without a right to it a peer may not end it either.
+  constexpr std::uint16_t kAny = Permissions::kRead | Permissions::kWrite | Permissions::kAtomic;
   if (number == kNoSlot || (parts_.segments.record(number).permissions & Permissions::kValid) == 0 ||
+      (parts_.segments.record(number).permissions & kAny) == 0 ||
       ((parts_.segments.record(number).permissions & Permissions::kCheckValue) != 0 &&
        parts_.segments.record(number).token_value != revoked.token_value)) {
     ++parts_.counters.refused_access;

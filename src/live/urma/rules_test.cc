@@ -190,6 +190,42 @@ TEST_P(Rules, AFailedQueueFlushesInPostingOrder) {
   EXPECT_EQ(urma_unimport_jetty(late), URMA_SUCCESS);
 }
 
+// [URMA API, LOCAL_ONLY] No peer has any right to it, that of ending it neither.
+TEST_P(Rules, ASegmentWithoutRemoteRightsIsNotRevokedByAPeer) {
+  End left;
+  End right({.device = "right"});
+  left.reach(right);
+  right.reach(left);
+  std::vector<std::byte> own(4096);
+  urma_seg_cfg_t cfg{};
+  cfg.va = reinterpret_cast<std::uint64_t>(own.data());
+  cfg.len = own.size();
+  cfg.flag.bs.token_policy = URMA_TOKEN_NONE;
+  cfg.flag.bs.access = URMA_ACCESS_LOCAL_ONLY;
+  urma_target_seg_t* const local = urma_register_seg(right.context, &cfg);
+  ASSERT_NE(local, nullptr);
+  urma_seg_t told = local->seg;
+  urma_token_t none{0};
+  urma_target_seg_t* const far = urma_import_seg(left.context, &told, &none, 0, {});
+  ASSERT_NE(far, nullptr);
+  ASSERT_EQ(right.receive(0, 64, 1), URMA_SUCCESS);
+  urma_sge_t here = left.local(0, 8);
+  urma_jfs_wr_t wr{};
+  wr.opcode = URMA_OPC_SEND_INVALIDATE;
+  wr.flag.bs.complete_enable = 1;
+  wr.tjetty = left.target;
+  wr.send.src = {&here, 1};
+  wr.send.tseg = far;
+  urma_jfs_wr_t* bad = nullptr;
+  ASSERT_EQ(urma_post_jetty_send_wr(left.jetty, &wr, &bad), URMA_SUCCESS);
+  EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_REM_ACCESS_ABORT_ERR);
+  const urma_sge_t piece{cfg.va, 64, local, nullptr};
+  ASSERT_EQ(right.post(URMA_OPC_WRITE, piece, right.far(0, 64)), URMA_SUCCESS);
+  EXPECT_EQ(next_record(right.send_jfc).status, URMA_CR_SUCCESS);
+  EXPECT_EQ(urma_unimport_seg(far), URMA_SUCCESS);
+  EXPECT_EQ(urma_unregister_seg(local), URMA_SUCCESS);
+}
+
 // More than an engine's own completion queue holds, in one event: the process of the target dies. Over UDP
 // the same comes after a while.
 TEST_P(Rules, EveryRequestEndsWithARecordHoweverManyEndAtOnce) {
