@@ -270,5 +270,18 @@ TEST_P(Rules, EveryRequestEndsWithARecordHoweverManyEndAtOnce) {
   }
 }
 
+TEST_P(Rules, AStateThatDoesNotExistIsRefused) {
+  End left;
+  urma_jfr_attr_t attr{JFR_STATE, 0, URMA_JFR_STATE_ERROR};
+  ASSERT_EQ(urma_modify_jfr(left.jfr, &attr), URMA_SUCCESS);
+  attr.state = URMA_JFR_STATE_RESET;
+  ASSERT_EQ(urma_modify_jfr(left.jfr, &attr), URMA_SUCCESS);
+  attr.state = static_cast<urma_jfr_state_t>(5);
+  EXPECT_EQ(urma_modify_jfr(left.jfr, &attr), URMA_EINVAL);
+  urma_jfr_cfg_t cfg{};
+  ASSERT_EQ(urma_query_jfr(left.jfr, &cfg, &attr), URMA_SUCCESS);
+  EXPECT_EQ(attr.state, URMA_JFR_STATE_RESET);
+}
+
 }  // namespace
 }  // namespace wharf::live::urma
