@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <csignal>
 #include <new>
 
 #include "base/check.h"
@@ -72,6 +73,23 @@ ub::UbConfig config_for(std::uint32_t mtu, const DatagramPort& port) {
   config.retransmission = {.base = milliseconds(4), .cap = milliseconds(512), .attempts_max = 7};
   return config;
 }
+
+/// Signals are the program's, which may wait for them in a thread of its own: threads begun meanwhile take
+/// none.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
 
 }  // namespace
 
@@ -147,6 +165,7 @@ Result<void> Interface::start() {
   auto control = engine_->create_queue(now_, {.send_depth = 1, .receive_depth = 1});
   if (!control) return control.error();
   control_ = *control;
+  const WithoutSignals inherited;
   thread_ = std::thread([this] { serve(); });
   return {};
 }

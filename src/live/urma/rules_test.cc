@@ -270,6 +270,31 @@ TEST_P(Rules, EveryRequestEndsWithARecordHoweverManyEndAtOnce) {
   }
 }
 
+// A program that waits for its signals with sigwait() blocks them in its own threads.
+TEST_P(Rules, ThreadsOfTheLibraryTakeNoSignals) {
+  End left;
+  int others = 0;
+  DIR* const tasks = ::opendir("/proc/self/task");
+  ASSERT_NE(tasks, nullptr);
+  while (const dirent* const each = ::readdir(tasks)) {
+    const int task = std::atoi(each->d_name);
+    if (task == 0 || task == ::getpid()) continue;
+    ++others;
+    std::ifstream status("/proc/self/task/" + std::string(each->d_name) + "/status");
+    std::string line;
+    while (std::getline(status, line) && line.rfind("SigBlk:", 0) != 0) {
+    }
+    const std::uint64_t blocked = std::strtoull(line.c_str() + 7, nullptr, 16);
+    for (const int number : {SIGUSR1, SIGINT, SIGTERM, SIGCHLD, SIGALRM})
+      EXPECT_NE(blocked >> (number - 1) & 1U, 0u) << "thread " << task << " takes signal " << number;
+  }
+  ::closedir(tasks);
+  EXPECT_GT(others, 0);
+  sigset_t own;
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, nullptr, &own), 0);
+  EXPECT_EQ(sigismember(&own, SIGUSR1), 0);
+}
+
 TEST_P(Rules, AStateThatDoesNotExistIsRefused) {
   End left;
   urma_jfr_attr_t attr{JFR_STATE, 0, URMA_JFR_STATE_ERROR};
