@@ -308,5 +308,23 @@ TEST_P(Rules, AStateThatDoesNotExistIsRefused) {
   EXPECT_EQ(attr.state, URMA_JFR_STATE_RESET);
 }
 
+TEST_P(Rules, InlineDataAndOperandsHaveAnAddress) {
+  End left;
+  End right({.device = "right"});
+  left.reach(right);
+  urma_jfs_wr_flag_t flag{};
+  flag.bs.inline_flag = 1;
+  EXPECT_EQ(left.post(URMA_OPC_WRITE, {0, 8, nullptr, nullptr}, left.far(0, 8), 1, flag), URMA_EINVAL);
+  urma_sge_t here = left.local(0, 16);
+  urma_sge_t there = left.far(0, 16);
+  urma_jfs_wr_t wr{};
+  wr.opcode = URMA_OPC_CAS;
+  wr.tjetty = left.target;
+  wr.cas.dst = &there;
+  wr.cas.src = &here;
+  urma_jfs_wr_t* bad = nullptr;
+  EXPECT_EQ(urma_post_jetty_send_wr(left.jetty, &wr, &bad), URMA_EINVAL);
+}
+
 }  // namespace
 }  // namespace wharf::live::urma
