@@ -97,6 +97,21 @@ TEST(UbGoneSegments, ASendGoesOnWhereAnotherSegmentIsNamed) {
   }
 }
 
+TEST(UbGoneSegments, AReceiveWhoseSegmentIsGoneIsReported) {
+  World world;
+  Shared target(world);
+  target.receive(1, target.segment.id);
+  target.receive(2, 0);
+  ASSERT_TRUE(world.engine(1).deregister_segment(world.now(), target.segment).ok());
+  EXPECT_TRUE(world.finish(target.send(64)).ok());
+  const auto& completions = world.pair().host(1).completions;
+  ASSERT_EQ(completions.size(), 2u);
+  EXPECT_EQ(completions[0].id, 1u);
+  EXPECT_EQ(completions[0].status, CompletionStatus::kLocalAccess);
+  EXPECT_EQ(completions[1].id, 2u);
+  EXPECT_TRUE(completions[1].ok());
+}
+
 // One event ends more requests than the completion queue holds: none is lost, whatever state its jetty is in.
 TEST(UbKeptRecords, WaitUntilTheCompletionQueueHasRoom) {
   World world;

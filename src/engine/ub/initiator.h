@@ -139,7 +139,8 @@ class Initiator {
   /// Asks for the entries of receive queue `id` that were announced.
   void fetch_shared_receives(engine::QueueId id);
   /// The receive entry for a message to `owner`; false when there is none.
-  bool take_receive(Jetty& owner, ReceiveEntry& out);
+  /// Entries whose segment has gone are reported by `jetty_id`, which would have taken them.
+  bool take_receive(Jetty& owner, std::uint32_t jetty_id, ReceiveEntry& out);
   void shared_completion_done(const PendingAccess& owner, engine::AccessStatus status);
   /// Gives the number that it has already when a jetty with one peer at a time imports that one again.
   verbs::PeerId import(const Peer& peer);

@@ -93,7 +93,7 @@ const Jetty* Responder::entry_owner(const InboundMessage& message) const {
 bool Responder::take_entry(std::uint32_t index, Jetty& jetty, std::uint32_t jetty_id) {
   InboundMessage& message = messages_[index];
   ReceiveEntry taken;
-  if (!parts_.initiator.take_receive(jetty, taken)) {
+  if (!parts_.initiator.take_receive(jetty, jetty_id, taken)) {
     // [UB-Base 2.0.1 7.3] RNR. Choice: RSPINFO carries the code of the minimum RNR timer.
     // A datagram is lost, and nobody is told.
     if (parts_.tp.channel(message.channel).kind != ChannelKind::kUnreliable)

@@ -193,7 +193,7 @@ PostStatus Initiator::post_shared_receive(QueueId queue, const verbs::ReceiveReq
   return status;
 }
 
-bool Initiator::take_receive(Jetty& owner, ReceiveEntry& out) {
+bool Initiator::take_receive(Jetty& owner, std::uint32_t jetty_id, ReceiveEntry& out) {
   const QueueId id = owner.config.receive_queue;
   if (id == engine::kOwn) {
     if (owner.receives.empty()) return false;
@@ -210,6 +210,12 @@ bool Initiator::take_receive(Jetty& owner, ReceiveEntry& out) {
       return true;
     }
     ++parts_.counters.receive_entries_dropped;  // Its key has gone since it was posted.
+    PendingCompletion completion;
+    completion.id = request.id;
+    completion.kind = verbs::CompletionKind::kReceive;
+    completion.verb = verbs::Verb::kSend;
+    completion.status = CompletionStatus::kLocalAccess;
+    complete(jetty_id, completion, jetty_id);
   }
   return false;
 }
