@@ -171,7 +171,9 @@ void Interface::take_message(const UdpEndpoint& from, const PeerMessage& message
     case PeerMessageKind::kBound:
       for (SendQueue* queue : parking_) {
         for (SendQueue::Import& each : queue->imports) {
-          if (each.nonce != message.nonce || each.bound || each.life != peer->life) continue;
+          if (each.remote->peer != peer || each.nonce != message.nonce || each.bound ||
+              each.life != peer->life)
+            continue;
           each.bound = true;
           each.ask_at = kNever;
         }
