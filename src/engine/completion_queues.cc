@@ -36,7 +36,7 @@ Result<QueueId> CompletionQueues::create(const CompletionQueueConfig& config) {
   }
   Queue& queue = *queues_[at];
   queue.config = config;
-  queue.armed = false;
+  queue.armed = queue.keeps = false;
   queue.head = queue.shown = queue.tail;  // Numbers go on: late answers find nothing.
   queue.records.assign(config.depth, Record{});
   if (queue.as_bytes()) queue.bytes.assign(std::size_t{config.depth} * wire::kRingEntryBytes, std::byte{0});

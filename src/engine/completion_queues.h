@@ -49,6 +49,11 @@ class CompletionQueues {
     return queue.tail - queue.head >= queue.config.depth;
   }
 
+  /// Whether a record that finds `id`, which exists, full waits in the engine. Without it such a record is
+  /// lost.
+  bool keeps(QueueId id) const { return queues_[table_index(id)]->keeps; }
+  void set_keeps(QueueId id) { queues_[table_index(id)]->keeps = true; }
+
   // --- Records.
   /// Gives `completion` the next place of `id`, which exists, and fills kind, order, address space, address,
   /// length and data of the access that writes it. Nothing: the queue is full, and the record is lost.
@@ -83,6 +88,7 @@ class CompletionQueues {
     bool used = false;
     bool listed = false;
     bool armed = false;
+    bool keeps = false;
     std::uint32_t users = 0;
     CompletionQueueConfig config;
     Arming arming;

@@ -9,7 +9,7 @@ namespace wharf::ub {
 
 struct UbCounters {
   std::uint64_t completions_dropped = 0;      ///< Their completion queue was full.
-  std::uint64_t receive_entries_dropped = 0;  ///< Of shared receive queues: lost, or with a bad key.
+  std::uint64_t receive_entries_dropped = 0;  ///< Of shared receive queues: not read, or with a bad key.
   // Traffic.
   std::uint64_t packets_sent = 0;                     ///< All of them, repeated ones included.
   std::uint64_t packets_received = 0;                 ///< All that receive() saw.

@@ -139,7 +139,8 @@ class Initiator {
   /// Asks for the entries of receive queue `id` that were announced.
   void fetch_shared_receives(engine::QueueId id);
   /// The receive entry for a message to `owner`; false when there is none.
-  bool take_receive(Jetty& owner, ReceiveEntry& out);
+  /// Entries whose segment has gone are reported by `jetty_id`, which would have taken them.
+  bool take_receive(Jetty& owner, std::uint32_t jetty_id, ReceiveEntry& out);
   void shared_completion_done(const PendingAccess& owner, engine::AccessStatus status);
   /// Gives the number that it has already when a jetty with one peer at a time imports that one again.
   verbs::PeerId import(const Peer& peer);
@@ -261,6 +262,9 @@ class Initiator {
       move_shared(now);
   }
 
+  /// Records are on their way to completion queues, or wait for room there.
+  bool has_shared_records() const { return !sharing_.empty(); }
+
   void describe_waiting(std::vector<std::string>& out) const;
   /// Adds what it holds (memory_use.cc).
   void add_memory_use(std::vector<MemoryUse>& out) const;
@@ -285,6 +289,7 @@ class Initiator {
                                            std::uint64_t stream);
   /// Hands what was completed during this input to the completion queues.
   void move_shared(TimePs now);
+  void list_shared(Jetty& owner, std::uint32_t jetty_id);
   void move_shared_of(TimePs now, std::uint32_t jetty_id);
   void flush_requests(TimePs now, std::uint32_t jetty_id);
   void flush_receives(std::uint32_t jetty_id);

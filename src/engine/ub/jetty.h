@@ -216,8 +216,13 @@ struct ReceiveEntry {
   ReceiveEntry(const verbs::ReceiveRequest& posted, verbs::AddressSpaceId its_space)
       : id(posted.id),
         local_count(posted.local_count),
+        key(posted.local_count == 0 ? 0U : posted.local[0].key & kManyKeys),
         space(its_space),
-        local(posted.local, posted.local_count) {}
+        local(posted.local, posted.local_count) {
+    for (std::uint8_t i = 1; i < local_count; ++i) {
+      if (posted.local[i].key != key) key = kManyKeys;
+    }
+  }
   /// Bytes that it has room for.
   std::uint32_t capacity() const {
     std::uint64_t total = 0;
@@ -226,8 +231,12 @@ struct ReceiveEntry {
   }
   std::uint64_t id = 0;
   std::uint8_t local_count = 0;
+  /// The segment that its pieces name, a TokenID of 20 bits; 0: none, kManyKeys: not all the same.
+  std::uint32_t key : 24 = 0;
   verbs::AddressSpaceId space = 0;
   LocalPieces local;
+
+  static constexpr std::uint32_t kManyKeys = 0xff'ffff;
 };
 static_assert(sizeof(ReceiveEntry) == 64);
 

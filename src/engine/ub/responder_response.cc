@@ -81,27 +81,34 @@ bool Responder::tail_invalidate(TimePs now, std::uint32_t index) {
   const std::uint32_t number = parts_.segments.find(revoked.token_id);
   const ContextKey key{ContextKind::kMr, number};
   if (number != kNoSlot && !parts_.contexts.acquire(key)) return defer_tail(key, index);
+  // [URMA API, LOCAL_ONLY] Without a right to it a peer may not end it either.
+  constexpr std::uint16_t kAny = Permissions::kRead | Permissions::kWrite | Permissions::kAtomic;
   if (number == kNoSlot || (parts_.segments.record(number).permissions & Permissions::kValid) == 0 ||
+      (parts_.segments.record(number).permissions & kAny) == 0 ||
       ((parts_.segments.record(number).permissions & Permissions::kCheckValue) != 0 &&
        parts_.segments.record(number).token_value != revoked.token_value)) {
     ++parts_.counters.refused_access;
     refuse(index, wire::UbResponseInfo::kAccess);
     return true;
   }
+  const MrRecord gone = parts_.segments.record(number);
   parts_.segments.remove(revoked.token_id);
-  revoke(revoked.token_id);
+  revoke(gone, index);
   parts_.contexts.remove(now, key);
   return true;
 }
 
-// Reads are checked when they come and answered, perhaps more than once, later.
-void Responder::revoke(std::uint32_t token_id) {
+// Reads are checked when they come and answered, perhaps more than once, later; a receive entry is when a
+// message takes it, whose packets go there one by one.
+void Responder::revoke(const MrRecord& gone, std::uint32_t by) {
   for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
     if (!messages_[index].in_use()) continue;
     const InboundMessage& message = messages_[index];
-    if (message.request.opcode == wire::TaOpcode::kRead && message.extension.maetah.token_id == token_id) {
+    if (message.request.opcode == wire::TaOpcode::kRead &&
+        message.extension.maetah.token_id == gone.token_id) {
       refuse(index, wire::UbResponseInfo::kAccess);
     }
+    if (index != by && goes_into(message, gone)) refuse_entry(index);
   }
 }
 

@@ -93,7 +93,7 @@ const Jetty* Responder::entry_owner(const InboundMessage& message) const {
 bool Responder::take_entry(std::uint32_t index, Jetty& jetty, std::uint32_t jetty_id) {
   InboundMessage& message = messages_[index];
   ReceiveEntry taken;
-  if (!parts_.initiator.take_receive(jetty, taken)) {
+  if (!parts_.initiator.take_receive(jetty, jetty_id, taken)) {
     // [UB-Base 2.0.1 7.3] RNR. Choice: RSPINFO carries the code of the minimum RNR timer.
     // A datagram is lost, and nobody is told.
     if (parts_.tp.channel(message.channel).kind != ChannelKind::kUnreliable)
@@ -134,6 +134,20 @@ void Responder::entry_done(TimePs now, const PendingAccess& owner, engine::Acces
     settle_pending(now, index);
   }
   settle_pending(now, index);
+}
+
+/// Whether data of the message is still to be placed in `segment`, which its receive entry names.
+bool Responder::goes_into(const InboundMessage& message, const MrRecord& segment) const {
+  const bool placed = message.last_delivered && message.waiting_packets.empty();
+  if (!message.has_entry || placed || message.entry.key == 0) return false;
+  if (message.entry.key != ReceiveEntry::kManyKeys) return message.entry.key == segment.token_id;
+  // Which of them each piece names is not kept: the segment is that of the pieces that lie in it.
+  if (message.entry.space != parts_.segments.space_of(segment)) return false;
+  const std::uint64_t size = (segment.offset << 32U) | segment.length;
+  for (std::uint8_t i = 0; i < message.entry.local_count; ++i) {
+    if (message.entry.local.address[i] - segment.va < size) return true;
+  }
+  return false;
 }
 
 void Responder::scatter(std::uint32_t index, const wire::Payload& data, std::uint32_t offset) {

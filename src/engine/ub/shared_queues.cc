@@ -92,20 +92,25 @@ PendingCompletion& Initiator::add_shared_completion(Jetty& owner, std::uint32_t 
   SharedRecord& record = owner.shared->emplace_back();
   record.stream = stream;
   record.at_target = at_target;
-  if (!owner.shared_listed) {
-    owner.shared_listed = true;
-    sharing_.push_back(jetty_id);
-    parts_.attention |= kUnsettled;
-  }
+  list_shared(owner, jetty_id);
   return record.completion;
 }
 
+void Initiator::list_shared(Jetty& owner, std::uint32_t jetty_id) {
+  if (owner.shared_listed) return;
+  owner.shared_listed = true;
+  sharing_.push_back(jetty_id);
+  parts_.attention |= kUnsettled;
+}
+
 void Initiator::move_shared(TimePs now) {
-  while (!sharing_.empty()) {
+  // Those whose records wait for room are put back behind the others.
+  for (std::size_t stuck = 0; stuck < sharing_.size();) {
     const std::uint32_t id = sharing_.front();
     sharing_.pop_front();
     jetty(id).shared_listed = false;
     move_shared_of(now, id);
+    if (jetty(id).shared_listed && !jetty(id).shared->empty()) ++stuck;
   }
 }
 
@@ -113,9 +118,14 @@ void Initiator::move_shared_of(TimePs now, std::uint32_t jetty_id) {
   Jetty& owner = jetty(jetty_id);
   while (owner.shared != nullptr && !owner.shared->empty()) {
     const SharedRecord record = owner.shared->front();
-    owner.shared->pop_front();
     const QueueId queue = record.at_target ? owner.config.receive_completions : owner.config.send_completions;
-    if (parts_.completion_queues.is_full(queue)) {
+    const bool full = parts_.completion_queues.is_full(queue);
+    if (full && parts_.completion_queues.keeps(queue)) {
+      list_shared(owner, jetty_id);
+      return;
+    }
+    owner.shared->pop_front();
+    if (full) {
       ++parts_.counters.completions_dropped;
       if (owner.state != JettyState::kReady && !owner.suspended()) continue;
       parts_.raise({engine::AsyncEventKind::kCompletionQueueFull, queue});
@@ -183,7 +193,7 @@ PostStatus Initiator::post_shared_receive(QueueId queue, const verbs::ReceiveReq
   return status;
 }
 
-bool Initiator::take_receive(Jetty& owner, ReceiveEntry& out) {
+bool Initiator::take_receive(Jetty& owner, std::uint32_t jetty_id, ReceiveEntry& out) {
   const QueueId id = owner.config.receive_queue;
   if (id == engine::kOwn) {
     if (owner.receives.empty()) return false;
@@ -200,6 +210,12 @@ bool Initiator::take_receive(Jetty& owner, ReceiveEntry& out) {
       return true;
     }
     ++parts_.counters.receive_entries_dropped;  // Its key has gone since it was posted.
+    PendingCompletion completion;
+    completion.id = request.id;
+    completion.kind = verbs::CompletionKind::kReceive;
+    completion.verb = verbs::Verb::kSend;
+    completion.status = CompletionStatus::kLocalAccess;
+    complete(jetty_id, completion, jetty_id);
   }
   return false;
 }
@@ -340,6 +356,7 @@ Result<void> Initiator::destroy(TimePs now, std::uint32_t jetty_id) {
   parts_.responder.flush_entries(jetty_id);
   flush_receives(jetty_id);
   move_shared_of(now, jetty_id);
+  if (owner->shared != nullptr) owner->shared->clear();  // What waits has nobody to report to any more.
   detach_shared(*owner);
   if (owner->config.group != engine::kOwn) parts_.groups.leave(owner->config.group, jetty_id);
   if (owner->config.public_id != 0) public_[owner->config.public_id] = kNoSlot;

@@ -53,8 +53,9 @@ Result<verbs::SegmentToken> UbEngine::register_segment(TimePs now, const verbs::
 Result<void> UbEngine::deregister_segment(TimePs now, verbs::SegmentToken token) {
   const std::uint32_t number = parts_->segments.find(token.id);
   if (number == kNoSlot) return input_error(fmt::format("segment token {}: no such segment", token.id));
+  const MrRecord gone = parts_->segments.record(number);
   parts_->segments.remove(token.id);
-  parts_->responder.revoke(token.id);
+  parts_->responder.revoke(gone);
   parts_->contexts.remove(now, {ContextKind::kMr, number});
   parts_->settle(now);
   return {};
@@ -196,6 +197,17 @@ bool UbEngine::next_completed_queue(engine::QueueId& queue) {
 }
 bool UbEngine::poll(engine::QueueId queue, verbs::Completion& out) {
   return parts_->initiator.poll(queue, out);
+}
+Result<void> UbEngine::keep_records(engine::QueueId queue) {
+  if (!parts_->completion_queues.exists(queue))
+    return input_error(fmt::format("there is no completion queue {}", queue));
+  parts_->completion_queues.set_keeps(queue);
+  return {};
+}
+bool UbEngine::completions_polled(TimePs now) {
+  if (!parts_->initiator.has_shared_records()) return false;
+  parts_->settle(now);
+  return true;
 }
 bool UbEngine::poll_load_store(verbs::LoadStoreResult& out) { return parts_->load_store.poll(out); }
 

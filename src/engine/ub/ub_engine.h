@@ -116,6 +116,11 @@ class UbEngine {
   bool transmit(TimePs now, std::uint32_t port, wire::TrafficClassMask allowed, wire::Packet& out);
   bool next_completed_queue(engine::QueueId& queue);
   bool poll(engine::QueueId queue, verbs::Completion& out);
+  /// Records that find the completion queue full wait here, in order, until completions_polled(); without it
+  /// they are lost and their jetty fails.
+  Result<void> keep_records(engine::QueueId queue);
+  /// An input: there is room for records that wait. True if some did.
+  bool completions_polled(TimePs now);
   bool poll_load_store(verbs::LoadStoreResult& out);
   bool poll_event(engine::AsyncEvent& out);
   TimePs deadline() const;

@@ -105,7 +105,10 @@ bool take_remote(const urma_sge_t* sges, std::uint32_t count, std::uint64_t leng
 bool take_inline(Interface& interface, const urma_sg_t& from, std::uint32_t most, verbs::WorkRequest& out) {
   if (from.num_sge > verbs::kMaxScatterEntries || (from.num_sge > 0 && from.sge == nullptr)) return false;
   std::uint64_t total = 0;
-  for (std::uint32_t at = 0; at < from.num_sge; ++at) total += from.sge[at].len;
+  for (std::uint32_t at = 0; at < from.num_sge; ++at) {
+    if (from.sge[at].addr == 0 && from.sge[at].len != 0) return false;
+    total += from.sge[at].len;
+  }
   if (total > most) return false;
   out.length = static_cast<std::uint32_t>(total);
   if (total == 0) return true;
@@ -126,12 +129,15 @@ bool take_data(Interface& interface, const urma_jfs_wr_t& wr, const urma_sg_t& f
                                      : take_local(interface, from.sge, from.num_sge, out);
 }
 
-void take_operand(std::uint64_t value, std::uint32_t width, std::array<std::uint64_t, 2>& out) {
+/// One of 16 bytes is given by its address. False: there is none.
+bool take_operand(std::uint64_t value, std::uint32_t width, std::array<std::uint64_t, 2>& out) {
   if (width <= 8) {
     out[0] = value;
-  } else {
-    std::memcpy(out.data(), reinterpret_cast<const void*>(value), 16);
+    return true;
   }
+  if (value == 0) return false;
+  std::memcpy(out.data(), reinterpret_cast<const void*>(value), 16);
+  return true;
 }
 
 bool take_atomic(const Interface& interface, const urma_sge_t* dst, const urma_sge_t* src,
@@ -186,21 +192,18 @@ bool translate(Interface& interface, const urma_jfs_wr_t& wr, const urma_jfs_cfg
     }
     case verbs::Verb::kCompareSwap:
       if (!take_atomic(interface, wr.cas.dst, wr.cas.src, out)) return false;
-      take_operand(wr.cas.cmp_data, out.width, out.compare);
-      take_operand(wr.cas.swap_data, out.width, out.operand);
-      return true;
+      return take_operand(wr.cas.cmp_data, out.width, out.compare) &&
+             take_operand(wr.cas.swap_data, out.width, out.operand);
     case verbs::Verb::kSwap:
       if (!take_atomic(interface, wr.cas.dst, wr.cas.src, out) || out.width > 8) return false;
-      take_operand(wr.cas.swap_data, out.width, out.operand);
-      return true;
+      return take_operand(wr.cas.swap_data, out.width, out.operand);
     case verbs::Verb::kFetchAdd:
     case verbs::Verb::kFetchSub:
     case verbs::Verb::kFetchAnd:
     case verbs::Verb::kFetchOr:
     case verbs::Verb::kFetchXor:
       if (!take_atomic(interface, wr.faa.dst, wr.faa.src, out) || out.width > 8) return false;
-      take_operand(wr.faa.operand, out.width, out.operand);
-      return true;
+      return take_operand(wr.faa.operand, out.width, out.operand);
     case verbs::Verb::kLoad:
     case verbs::Verb::kStore:
     case verbs::Verb::kAtomicStore:

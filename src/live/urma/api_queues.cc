@@ -316,7 +316,6 @@ urma_status_t change_state(QueueSide& side, urma_jetty_state_t wanted) {
       break;
     case URMA_JETTY_STATE_ERROR:
       if (was == URMA_JETTY_STATE_READY || was == URMA_JETTY_STATE_SUSPENDED) {
-        interface.end_parked(side.queue, verbs::CompletionStatus::kFlushed);
         done = engine.fail_queue(interface.now(), side.queue.queue).ok();
       }
       break;
@@ -325,6 +324,7 @@ urma_status_t change_state(QueueSide& side, urma_jetty_state_t wanted) {
       break;
   }
   if (!done) return URMA_EINVAL;
+  side.queue.held = wanted == URMA_JETTY_STATE_SUSPENDED;
   side.state = wanted;
   return URMA_SUCCESS;
 }
@@ -470,6 +470,9 @@ urma_status_t urma_delete_jfr_batch(urma_jfr_t** jfr_arr, int jfr_num, urma_jfr_
 urma_status_t urma_modify_jfr(urma_jfr_t* jfr, urma_jfr_attr_t* attr) {
   constexpr std::uint32_t kAll = JFR_RX_THRESHOLD | JFR_STATE;
   if (attr == nullptr || attr->mask == 0 || (attr->mask & ~kAll) != 0) return URMA_EINVAL;
+  const bool is_state = attr->state == URMA_JFR_STATE_RESET || attr->state == URMA_JFR_STATE_READY ||
+                        attr->state == URMA_JFR_STATE_ERROR;
+  if ((attr->mask & JFR_STATE) != 0 && !is_state) return URMA_EINVAL;
   return with(tables().jfrs, jfr, [&](Jfr& found) -> urma_status_t {
     if (!found.api.urma_jfr_opt.is_actived) return URMA_EINVAL;
     Interface& interface = *found.context->interface;

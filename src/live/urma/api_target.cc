@@ -54,6 +54,7 @@ TargetJetty* make_target(Context& context, const TargetChoice& choice, const urm
     return refuse<TargetJetty>(ENOMEM);
   }
   target->remote.peer = peer;
+  target->remote.uasid = choice.id.uasid;
   target->remote.id = choice.id.id;
   // A JFR is named by the jetty behind it.
   const bool group = choice.type == URMA_JETTY_GROUP;
@@ -118,11 +119,11 @@ TargetJetty* import(Context& context, urma_rjetty_t& rjetty, const urma_token_t*
 urma_status_t bind(Jetty& jetty, TargetJetty& target) {
   if (jetty.context->interface != target.context->interface) return URMA_EINVAL;
   if (!jetty.api.urma_jetty_opt.is_actived || jetty.api.jetty_cfg.jfs_cfg.trans_mode != URMA_TM_RC ||
-      target.api.trans_mode != URMA_TM_RC) {
+      target.api.trans_mode != URMA_TM_RC || target.api.type == URMA_JETTY_GROUP) {
     return URMA_EINVAL;
   }
   if (jetty.bound != nullptr) return URMA_EEXIST;
-  jetty.context->interface->bind(jetty.side.queue, target.remote);
+  if (!jetty.context->interface->bind(jetty.side.queue, target.remote)) return URMA_EINVAL;
   jetty.bound = &target;
   jetty.api.remote_jetty = &target.api;
   ++target.bound;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <csignal>
 #include <new>
 
 #include "base/check.h"
@@ -29,7 +30,7 @@ using Ub = LiveProtocol<ub::UbEngine>;
 
 /// IP, UDP and the longest UB headers.
 constexpr std::uint32_t kHeaderBytes = 128;
-/// Records that one input can make before they are taken.
+/// Records that wait to be taken, here; others wait in the engine.
 constexpr std::uint32_t kCompletionDepth = 65536;
 /// After the system gave no memory it is asked again.
 constexpr TimePs kMemoryPause = milliseconds(1);
@@ -73,6 +74,23 @@ ub::UbConfig config_for(std::uint32_t mtu, const DatagramPort& port) {
   return config;
 }
 
+/// Signals are the program's, which may wait for them in a thread of its own: threads begun meanwhile take
+/// none.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 struct Interface::Inside {
@@ -90,6 +108,10 @@ struct Interface::Inside {
     if (QueueOwner* owner = self.owner(completion.queue)) owner->completed(completion);
   }
   void event(TimePs, const engine::AsyncEvent& event) { self.happened(event); }
+  /// One event may end more requests than the queue of records holds.
+  bool gave(TimePs now, engine::Taken taken) {
+    return taken.completions && self.engine_->completions_polled(now);
+  }
 };
 
 Interface::Section::Section(Interface& interface)
@@ -139,9 +161,11 @@ Result<void> Interface::start() {
   auto completions = engine_->create_completion_queue(now_, {.depth = kCompletionDepth});
   if (!completions) return completions.error();
   completions_ = *completions;
+  WHARF_TRY(engine_->keep_records(completions_));
   auto control = engine_->create_queue(now_, {.send_depth = 1, .receive_depth = 1});
   if (!control) return control.error();
   control_ = *control;
+  const WithoutSignals inherited;
   thread_ = std::thread([this] { serve(); });
   return {};
 }
@@ -375,6 +399,7 @@ void Interface::destroy_queue(SendQueue& queue) {
   std::erase(parking_, &queue);
   for (SendQueue::Parked& each : queue.parked) memory_.payloads.release(each.request.inline_data.buffer);
   queue.parked.clear();
+  queue.leaving.clear();
   if (queue.queue == engine::kOwn) return;
   owners_[queue.queue] = nullptr;
   // Without memory the engine may keep its place for good; nobody hears of it any more.

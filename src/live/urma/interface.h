@@ -39,6 +39,7 @@ class QueueOwner {
 /// A queue elsewhere that requests name.
 struct Remote {
   Peer* peer = nullptr;
+  std::uint32_t uasid = 0;  ///< Of the process that is meant: another one may have its port by now.
   std::uint32_t id = 0;
   wire::TargetContextType type = wire::TargetContextType::kJetty;
   std::uint32_t token = 0;
@@ -62,12 +63,20 @@ struct SendQueue {
     TimePs give_up_at;
   };
 
+  /// An import that is wanted no more, while requests to it are outstanding.
+  struct Leaving {
+    engine::PeerId peer = verbs::kNoPeer;
+    std::uint32_t host = 0;  ///< Peer::number
+  };
+
   engine::QueueId queue = engine::kOwn;
   engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;
   std::uint32_t depth = 0;
   QueueOwner* owner = nullptr;
+  bool held = false;          ///< Suspended: what waits stays where it is.
   std::deque<Parked> parked;  ///< Requests whose target cannot be reached yet, and those behind them.
   std::vector<Import> imports;
+  std::vector<Leaving> leaving;  ///< Has room for all imports.
 };
 
 /// Counts of an interface.
@@ -138,12 +147,13 @@ class Interface {
   void forget(SendQueue& queue, const Remote& remote);
 
   /// Requests wait while their target cannot be reached, and end with kRetryExhausted when it cannot for
-  /// long.
+  /// long, or when another process is found in its place.
   engine::PostStatus post(SendQueue& queue, const Remote& remote, const verbs::WorkRequest& request);
-  /// Asks the process of `remote` to keep the order of `queue`, before the first request does.
-  void bind(SendQueue& queue, const Remote& remote);
-  /// Requests that wait end with `status`.
-  void end_parked(SendQueue& queue, verbs::CompletionStatus status);
+  /// Asks the process of `remote` to keep the order of `queue`, before the first request does. False: the
+  /// engine does not take it.
+  bool bind(SendQueue& queue, const Remote& remote);
+  /// Requests that wait are flushed, the last one with `mark`.
+  void flush_parked(SendQueue& queue, verbs::DrainMark mark);
 
   /// In the child of a fork: closes what the child has of the descriptors. The object is dead afterwards.
   void abandon();
@@ -180,13 +190,18 @@ class Interface {
   void review(Peer& peer);
   void expire_peers();
   void end_waiting(SendQueue& queue, const Remote& remote);
-  void end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status);
+  void give_up(SendQueue& queue, const Remote& remote);
+  void end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status,
+           verbs::DrainMark mark = verbs::DrainMark::kNone);
   bool is_asking_binding(const SendQueue& queue) const;
   SendQueue::Import* import(SendQueue& queue, const Remote& remote, bool& refused);
   Result<engine::PeerId> connect(engine::QueueId queue, const Peer& peer, std::uint32_t jetty,
                                  wire::TargetContextType type, std::uint32_t token,
                                  engine::ServiceMode service, std::uint32_t numbering = 0);
   void ask_binding(SendQueue& queue, SendQueue::Import& import);
+  void park(SendQueue& queue);
+  void leave_import(SendQueue& queue, const SendQueue::Import& import);
+  void leave_imports(SendQueue& queue);
   void unpark(SendQueue& queue);
   void unpark_all();
 
@@ -213,7 +228,8 @@ class Interface {
   GreetedPeers greeted_;      ///< Those of peers_ that are up and that nothing here names.
   std::size_t bindings_ = 0;  ///< Of all peers.
   std::unordered_map<std::uint32_t, Peer*> peer_of_number_;
-  std::vector<SendQueue*> parking_;  ///< Queues with requests that wait, or a binding that is asked for.
+  /// Queues with requests that wait, a binding that is asked for, or an import that is to go.
+  std::vector<SendQueue*> parking_;
   std::vector<Peer*> asking_;
   std::vector<Peer*> lost_;  ///< The engine gave them up.
   std::uint32_t next_number_ = 1;

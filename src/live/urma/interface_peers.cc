@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/vector_room.h"
+#include "engine/ub/channel_lane.h"
 #include "engine/ub/exchange.h"
 #include "live/urma/guarded.h"
 #include "live/urma/identity.h"
@@ -21,6 +22,11 @@ constexpr TimePs kPatience = milliseconds(1500);
 
 std::uint64_t key_of(const UdpEndpoint& endpoint) {
   return (std::uint64_t{endpoint.address} << 16U) | endpoint.port;
+}
+
+/// The port is the target's, the process is not. [0067]
+bool is_another(const Remote& remote) {
+  return remote.peer->state == Peer::State::kUp && remote.peer->uasid != remote.uasid;
 }
 
 bool needs_binding(engine::ServiceMode service) {
@@ -165,7 +171,9 @@ void Interface::take_message(const UdpEndpoint& from, const PeerMessage& message
     case PeerMessageKind::kBound:
       for (SendQueue* queue : parking_) {
         for (SendQueue::Import& each : queue->imports) {
-          if (each.nonce != message.nonce || each.bound || each.life != peer->life) continue;
+          if (each.remote->peer != peer || each.nonce != message.nonce || each.bound ||
+              each.life != peer->life)
+            continue;
           each.bound = true;
           each.ask_at = kNever;
         }
@@ -259,6 +267,9 @@ void Interface::lose(Peer& peer) {
   for (Peer*& each : imported_) {
     if (each == &peer) each = nullptr;
   }
+  for (SendQueue* queue : parking_) {
+    std::erase_if(queue->leaving, [&](const SendQueue::Leaving& each) { return each.host == peer.number; });
+  }
   peer_of_number_.erase(peer.number);
   peer.state = Peer::State::kIdle;
   bindings_ -= peer.bound.size();
@@ -313,7 +324,7 @@ void Interface::take_bind(Peer& peer, const PeerMessage& message) {
 SendQueue::Import* Interface::import(SendQueue& queue, const Remote& remote, bool& refused) {
   refused = false;
   Peer& peer = *remote.peer;
-  if (peer.state != Peer::State::kUp) return nullptr;
+  if (peer.state != Peer::State::kUp || is_another(remote)) return nullptr;
   auto at = std::find_if(queue.imports.begin(), queue.imports.end(),
                          [&](const SendQueue::Import& each) { return each.remote == &remote; });
   if (at != queue.imports.end() && at->life == peer.life) return &*at;
@@ -321,6 +332,13 @@ SendQueue::Import* Interface::import(SendQueue& queue, const Remote& remote, boo
     make_room_for_one(queue.imports);
     at = queue.imports.end();
   }
+  // One at a time, and one that is still used comes first.
+  if (ub::is_sequenced(queue.service) && !queue.leaving.empty()) return nullptr;
+  // Later, when it has to go, there is memory for it.
+  if (const std::size_t most = queue.imports.size() + queue.leaving.size() + 1;
+      queue.leaving.capacity() < most)
+    queue.leaving.reserve(2 * most);
+  if (parking_.capacity() < owners_.size()) parking_.reserve(2 * owners_.size());
   // It changes whenever the engine begins to number the queue's requests from 0 anew, as the peer has to
   // then.
   const std::uint32_t nonce =
@@ -362,6 +380,11 @@ void Interface::ask_binding(SendQueue& queue, SendQueue::Import& import) {
                                .target = import.remote->id,
                                .nonce = import.nonce});
   import.ask_at = now_ + import.ask_gap;
+  park(queue);
+}
+
+/// It is looked at in every settle() from now on, as long as there is something.
+void Interface::park(SendQueue& queue) {
   if (std::find(parking_.begin(), parking_.end(), &queue) == parking_.end()) parking_.push_back(&queue);
 }
 
@@ -370,10 +393,11 @@ bool Interface::is_asking_binding(const SendQueue& queue) const {
                      [](const SendQueue::Import& each) { return each.ask_at != kNever; });
 }
 
-void Interface::bind(SendQueue& queue, const Remote& remote) {
+bool Interface::bind(SendQueue& queue, const Remote& remote) {
   if (remote.peer->state == Peer::State::kIdle) ask(*remote.peer);
   bool refused = false;
   import(queue, remote, refused);
+  return !refused;
 }
 
 engine::PostStatus Interface::post(SendQueue& queue, const Remote& remote,
@@ -393,18 +417,41 @@ engine::PostStatus Interface::post(SendQueue& queue, const Remote& remote,
   }
   if (queue.parked.size() >= queue.depth) return engine::PostStatus::kQueueFull;
   if (remote.peer->state == Peer::State::kIdle) ask(*remote.peer);
-  if (std::find(parking_.begin(), parking_.end(), &queue) == parking_.end()) parking_.push_back(&queue);
+  park(queue);
   queue.parked.push_back({&remote, request});
   memory_.payloads.retain(request.inline_data.buffer);
   return engine::PostStatus::kOk;
 }
 
+/// Not yet while requests to it are outstanding; there is room to keep it in mind.
+void Interface::leave_import(SendQueue& queue, const SendQueue::Import& import) {
+  const Peer& peer = *import.remote->peer;
+  if (import.life != peer.life || peer.state != Peer::State::kUp) return;
+  bool gone = false;
+  attempted([&] { gone = engine_->disconnect(now_, queue.queue, import.peer).ok(); });
+  if (gone) return;
+  queue.leaving.push_back({import.peer, peer.number});
+  park(queue);
+}
+
+void Interface::leave_imports(SendQueue& queue) {
+  std::erase_if(queue.leaving, [&](const SendQueue::Leaving& each) {
+    return engine_->disconnect(now_, queue.queue, each.peer).ok();
+  });
+}
+
 /// Posts what waits and can go. Requests to one remote queue keep their order; others do not wait for them.
 void Interface::unpark(SendQueue& queue) {
+  if (queue.held) return;
   std::deque<SendQueue::Parked>& parked = queue.parked;
   bool full = false;
   for (std::size_t at = 0; at < parked.size();) {
     SendQueue::Parked each = parked[at];
+    if (is_another(*each.remote)) {
+      give_up(queue, *each.remote);
+      at = 0;
+      continue;
+    }
     const auto place = parked.begin() + static_cast<std::ptrdiff_t>(at);
     const bool behind = std::any_of(
         parked.begin(), place, [&](const SendQueue::Parked& other) { return other.remote == each.remote; });
@@ -440,8 +487,9 @@ void Interface::unpark(SendQueue& queue) {
 void Interface::unpark_all() {
   for (std::size_t at = 0; at < parking_.size();) {
     SendQueue* const queue = parking_[at];
+    if (!queue->leaving.empty()) leave_imports(*queue);
     unpark(*queue);
-    if (queue->parked.empty() && !is_asking_binding(*queue)) {
+    if (queue->parked.empty() && queue->leaving.empty() && !is_asking_binding(*queue)) {
       parking_[at] = parking_.back();
       parking_.pop_back();
     } else {
@@ -451,7 +499,8 @@ void Interface::unpark_all() {
 }
 
 /// `parked`, which is no longer in the list, ends with `status`.
-void Interface::end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status) {
+void Interface::end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status,
+                    verbs::DrainMark mark) {
   memory_.payloads.release(parked.request.inline_data.buffer);
   verbs::Completion ended;
   ended.id = parked.request.id;
@@ -459,14 +508,16 @@ void Interface::end(SendQueue& queue, const SendQueue::Parked& parked, verbs::Co
   ended.verb = parked.request.verb;
   ended.length = parked.request.length;
   ended.status = status;
+  ended.drain = mark;
   queue.owner->completed(ended);
 }
 
-void Interface::end_parked(SendQueue& queue, verbs::CompletionStatus status) {
+void Interface::flush_parked(SendQueue& queue, verbs::DrainMark mark) {
   while (!queue.parked.empty()) {
     const SendQueue::Parked each = queue.parked.front();
     queue.parked.pop_front();
-    end(queue, each, status);
+    end(queue, each, verbs::CompletionStatus::kFlushed,
+        queue.parked.empty() ? mark : verbs::DrainMark::kNone);
   }
 }
 
@@ -482,13 +533,17 @@ void Interface::end_waiting(SendQueue& queue, const Remote& remote) {
   }
 }
 
+/// Whoever `remote` means does not answer: what waits for it ends, as after the last try of a channel.
+void Interface::give_up(SendQueue& queue, const Remote& remote) {
+  end_waiting(queue, remote);
+  queue.owner->happened(engine::AsyncEventKind::kPeerUnreachable);
+}
+
 void Interface::forget(SendQueue& queue, const Remote& remote) {
   end_waiting(queue, remote);
   std::erase_if(queue.imports, [&](const SendQueue::Import& each) {
     if (each.remote != &remote) return false;
-    if (each.life == remote.peer->life && remote.peer->state == Peer::State::kUp) {
-      (void)engine_->disconnect(now_, queue.queue, each.peer);  // Refused while requests are outstanding.
-    }
+    leave_import(queue, each);
     return true;
   });
 }
@@ -501,13 +556,12 @@ void Interface::expire_peers() {
       peer_of_number_.erase(peer.number);
       peer.state = Peer::State::kIdle;
       for (SendQueue* queue : parking_) {
-        for (;;) {
+        while (!queue->held) {
           const auto waiting =
               std::find_if(queue->parked.begin(), queue->parked.end(),
                            [&](const SendQueue::Parked& each) { return each.remote->peer == &peer; });
           if (waiting == queue->parked.end()) break;
-          end_waiting(*queue, *waiting->remote);
-          queue->owner->happened(engine::AsyncEventKind::kPeerUnreachable);
+          give_up(*queue, *waiting->remote);
         }
       }
       review(peer);
@@ -526,10 +580,10 @@ void Interface::expire_peers() {
       if (each.ask_at > now_) continue;
       if (each.give_up_at <= now_ || each.life != each.remote->peer->life) {
         each.ask_at = kNever;
+        leave_import(*queue, each);
         each.life = 0;  // Asked for anew by the next request.
-        if (each.remote->peer->state == Peer::State::kUp && !queue->parked.empty()) {
-          end_waiting(*queue, *each.remote);
-          queue->owner->happened(engine::AsyncEventKind::kPeerUnreachable);
+        if (each.remote->peer->state == Peer::State::kUp && !queue->held && !queue->parked.empty()) {
+          give_up(*queue, *each.remote);
         }
         continue;
       }

@@ -165,6 +165,19 @@ void QueueSide::completed(const verbs::Completion& completion) {
   const bool receive = completion.kind == verbs::CompletionKind::kReceive;
   Jfc* const to = receive ? receive_jfc : send_jfc;
   if (to == nullptr) return;
+  if (completion.drain == verbs::DrainMark::kFlushDone && !queue.parked.empty()) {
+    // What waits for its process is younger than all that the engine had, and older than the mark.
+    Interface& waits_at = *context->interface;
+    if (completion.status == verbs::CompletionStatus::kFlushDone) {
+      waits_at.flush_parked(queue, verbs::DrainMark::kNone);
+    } else {
+      verbs::Completion unmarked = completion;
+      unmarked.drain = verbs::DrainMark::kNone;
+      completed(unmarked);
+      waits_at.flush_parked(queue, verbs::DrainMark::kFlushDone);
+      return;
+    }
+  }
   const bool lost = !to->push(record_of(*this, completion), completion.solicited);
   if (!lost || kind == Kind::kJfr || state != URMA_JETTY_STATE_READY) return;
   // [IBTA vol 1 10.2.6] A queue whose record was lost cannot go on.
@@ -178,9 +191,11 @@ void QueueSide::happened(engine::AsyncEventKind what) {
   switch (what) {
     case engine::AsyncEventKind::kQueueError:
       state = URMA_JETTY_STATE_ERROR;
+      queue.held = false;
       break;
     case engine::AsyncEventKind::kQueueSuspended:
       state = URMA_JETTY_STATE_SUSPENDED;
+      queue.held = true;
       break;
     case engine::AsyncEventKind::kPeerUnreachable:
       // Before it was ever reached; afterwards the engine says what comes of it.

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Segments that end while messages use them: what has a receive entry there is told, and no byte lands.
+// Completion queues that keep what finds them full.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/support/ub_world.h"
+
+namespace wharf::ub {
+namespace {
+
+using verbs::CompletionStatus;
+using verbs::Verb;
+
+/// Host 1 has a jetty with a shared receive queue, and a segment beside that of the World.
+struct Shared {
+  explicit Shared(World& its_world) : world(its_world) {
+    UbEngine& engine = world.engine(1);
+    receives = *engine.create_receive_queue(world.now(), {});
+    engine::QueueConfig config;
+    config.receive_queue = receives;
+    config.receive_completions = *engine.create_completion_queue(world.now(), {});
+    jetty = *engine.create_queue(world.now(), config);
+    peer = *world.engine(0).connect(world.now(), world.queue(0), *engine.export_queue(jetty));
+    segment = *engine.register_segment(world.now(), {.base = World::kRemote, .length = 4096});
+  }
+  void receive(std::uint64_t id, std::uint32_t key) {
+    verbs::ReceiveRequest entry;
+    entry.id = id;
+    entry.local_count = 1;
+    entry.local[0] = {World::kRemote, 2048, key};
+    ASSERT_EQ(world.pair().post_receive(1, receives, entry), engine::PostStatus::kOk);
+  }
+  verbs::WorkRequest send(std::uint32_t length) {
+    verbs::WorkRequest request = world.request(Verb::kSend, length);
+    request.peer = peer;
+    return request;
+  }
+
+  World& world;
+  engine::QueueId receives = 0;
+  engine::QueueId jetty = 0;
+  verbs::PeerId peer = 0;
+  verbs::SegmentToken segment;
+};
+
+TEST(UbGoneSegments, ASendDoesNotGoOnIntoASegmentThatIsGone) {
+  UbConfig config;
+  config.mtu = 1024;
+  World world(config);
+  Shared target(world);
+  target.receive(1, target.segment.id);
+  world.fill(0, World::kLocal, 2048);
+  bool hold = true;
+  world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    return hold && packet.source.number == 0 && packet.ub.rtph.last;
+  };
+  ASSERT_EQ(world.post(target.send(2048)), engine::PostStatus::kOk);
+  const auto first = [&] { return world.same(World::kLocal, World::kRemote, 1024); };
+  ASSERT_EQ(world.pair().run_until(first, world.now() + milliseconds(1)), test::RunEnd::kDone);
+  ASSERT_TRUE(world.engine(1).deregister_segment(world.now(), target.segment).ok());
+  hold = false;
+  world.run();
+  for (const std::byte each : world.pair().memory(1).at(World::kRemote + 1024, 1024))
+    ASSERT_EQ(each, std::byte{0});
+  ASSERT_EQ(world.pair().host(1).completions.size(), 1u);
+  EXPECT_EQ(world.pair().host(1).completions[0].id, 1u);
+  EXPECT_EQ(world.pair().host(1).completions[0].status, CompletionStatus::kLocalAccess);
+  ASSERT_EQ(world.pair().host(0).completions.size(), 1u);
+  EXPECT_EQ(world.pair().host(0).completions[0].status, CompletionStatus::kRemoteOperation);
+}
+
+// Another segment of the same memory, or none at all, is another matter.
+TEST(UbGoneSegments, ASendGoesOnWhereAnotherSegmentIsNamed) {
+  for (const bool named : {true, false}) {
+    UbConfig config;
+    config.mtu = 1024;
+    World world(config);
+    Shared target(world);
+    target.receive(1, named ? world.token(1).id : 0);
+    world.fill(0, World::kLocal, 2048);
+    bool hold = true;
+    world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+      return hold && packet.source.number == 0 && packet.ub.rtph.last;
+    };
+    ASSERT_EQ(world.post(target.send(2048)), engine::PostStatus::kOk);
+    const auto first = [&] { return world.same(World::kLocal, World::kRemote, 1024); };
+    ASSERT_EQ(world.pair().run_until(first, world.now() + milliseconds(1)), test::RunEnd::kDone);
+    ASSERT_TRUE(world.engine(1).deregister_segment(world.now(), target.segment).ok());
+    hold = false;
+    world.run();
+    EXPECT_TRUE(world.same(World::kLocal, World::kRemote, 2048));
+    ASSERT_EQ(world.pair().host(0).completions.size(), 1u);
+    EXPECT_TRUE(world.pair().host(0).completions[0].ok());
+  }
+}
+
+TEST(UbGoneSegments, AReceiveWhoseSegmentIsGoneIsReported) {
+  World world;
+  Shared target(world);
+  target.receive(1, target.segment.id);
+  target.receive(2, 0);
+  ASSERT_TRUE(world.engine(1).deregister_segment(world.now(), target.segment).ok());
+  EXPECT_TRUE(world.finish(target.send(64)).ok());
+  const auto& completions = world.pair().host(1).completions;
+  ASSERT_EQ(completions.size(), 2u);
+  EXPECT_EQ(completions[0].id, 1u);
+  EXPECT_EQ(completions[0].status, CompletionStatus::kLocalAccess);
+  EXPECT_EQ(completions[1].id, 2u);
+  EXPECT_TRUE(completions[1].ok());
+}
+
+// One event ends more requests than the completion queue holds: none is lost, whatever state its jetty is in.
+TEST(UbKeptRecords, WaitUntilTheCompletionQueueHasRoom) {
+  World world;
+  UbEngine& engine = world.engine(0);
+  const auto queue = *engine.create_completion_queue(world.now(), {.depth = 4});
+  ASSERT_TRUE(engine.keep_records(queue).ok());
+  engine::QueueConfig config;
+  config.send_completions = queue;
+  std::vector<engine::QueueId> jettys;
+  for (int each = 0; each < 3; ++each) {
+    jettys.push_back(*engine.create_queue(world.now(), config));
+    const auto blob = *world.engine(1).export_queue(world.queue(1));
+    verbs::WorkRequest request = world.request(Verb::kWrite, 64);
+    request.peer = *engine.connect(world.now(), jettys.back(), blob);
+    for (std::uint64_t id = 0; id < 10; ++id) {
+      request.id = id;
+      ASSERT_EQ(engine.post(world.now(), jettys.back(), request, engine::Submission::kInHand),
+                engine::PostStatus::kOk);
+    }
+  }
+  for (const engine::QueueId jetty : jettys) ASSERT_TRUE(engine.fail_queue(world.now(), jetty).ok());
+  std::vector<std::uint64_t> next(jettys.size());
+  std::size_t seen = 0;
+  for (int round = 0; round < 100 && seen < 30; ++round) {
+    engine::Access access;
+    while (engine.next_access(access)) engine.access_done(world.now(), access.id, {});
+    verbs::Completion completion;
+    while (engine.poll(queue, completion)) {
+      ++seen;
+      const auto at = std::find(jettys.begin(), jettys.end(), completion.queue) - jettys.begin();
+      ASSERT_LT(static_cast<std::size_t>(at), jettys.size());
+      EXPECT_EQ(completion.id, next[static_cast<std::size_t>(at)]++);
+      EXPECT_EQ(completion.status, CompletionStatus::kFlushed);
+    }
+    engine.completions_polled(world.now());
+  }
+  EXPECT_EQ(seen, 30u);
+  EXPECT_EQ(engine.counters().completions_dropped, 0u);
+  EXPECT_FALSE(engine.completions_polled(world.now()));
+  for (const engine::QueueId jetty : jettys) EXPECT_TRUE(engine.destroy_queue(world.now(), jetty).ok());
+}
+
+}  // namespace
+}  // namespace wharf::ub
