@@ -4,6 +4,7 @@
 #include "sim/protocols/ub_protocol.h"
 
 #include "engine/ub/counter_names.h"
+#include "engine/ub/hardware/nic_module.h"
 
 namespace wharf::sim {
 Result<ub::UbEngine> UbProtocol::Engines::make(const Config& config, std::uint32_t host,
@@ -27,6 +28,10 @@ ub::UbConfig UbProtocol::thin(const Config& config, std::uint32_t number, std::u
   engine.host = {number};
   engine.context_cache_entries = 0;  // Its inside takes no time.
   return engine;
+}
+
+hardware::HardwareConfig UbProtocol::placed_hardware(TimePs cycle, const EngineSite& site) {
+  return {.host = {site.number}, .cycle = cycle, .tracer = site.tracer, .allocate = site.allocate};
 }
 
 TimePs UbProtocol::timeout(const Config& config, std::uint32_t expiries) {

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/ub/counters.h"
+#include "engine/ub/hardware/hardware_nic.h"
 #include "engine/ub/ub_engine.h"
 #include "sim/config/binder.h"
 #include "sim/fabric/link_config.h"
@@ -22,6 +23,7 @@ struct UbProtocol {
   using Engine = ub::UbEngine;
   using Config = ub::UbConfig;
   using Counters = ub::UbCounters;
+  using Hardware = hardware::HardwareNic;
   using Prefetch = NoPrefetch;
   using Settings = Config;
   using Ends = NoEnds;
@@ -56,6 +58,8 @@ struct UbProtocol {
                                Arena& arena);
   };
   static Config placed(const Config& config, const EngineSite& site);
+  static hardware::HardwareConfig placed_hardware(TimePs cycle, const EngineSite& site);
+  static Result<engine::Capabilities> hardware_abilities(const Settings& settings);
   static Config thin(const Config& config, std::uint32_t number, std::uint32_t hosts, std::uint64_t seed);
   static TimePs timeout(const Config& config, std::uint32_t expiries);
   static void count(const Engine& engine, FabricTotals& totals);
