@@ -10,6 +10,13 @@ if(WHARF_RTL AND NOT WHARF_VERILATOR)
   message(STATUS "rtl/: Verilator is not installed, so its tests are left out (./dev setup rtl installs it)")
 endif()
 
+# wharf_needs_hardware(TEST): the test is built with the hardware NIC, where there is one.
+function(wharf_needs_hardware test)
+  if(TARGET ${test} AND TARGET wharf_ub_nic_rtl)
+    add_dependencies(${test} wharf_ub_nic_rtl)
+  endif()
+endfunction()
+
 # Verilator's own runtime, compiled once.
 function(wharf_make_verilated)
   cmake_path(GET WHARF_VERILATOR PARENT_PATH folder)

@@ -24,9 +24,7 @@ using verbs::CompletionStatus;
 namespace {
 
 constexpr std::uint32_t kEntryBytes = sizeof(RingEntry);
-constexpr std::uint32_t kScratchBytes = 64;
-/// Requests that are open at a time, here and in the NIC.
-constexpr std::uint32_t kRequestsMost = 1U << 14U;
+constexpr std::uint32_t kScratchBytes = 8 * kRequestsMost;
 
 Error refuse(std::string message) { return input_error("hardware NIC: " + std::move(message)); }
 
@@ -314,7 +312,17 @@ bool HardwareNic::next_access(engine::Access& access) {
     return true;
   }
   const bool is_read = access.kind == engine::AccessKind::kRead;
-  if (OpenRequest* own = state.own_at(access.address)) {
+  if (is_read) {
+    const auto [from, to] = state.known_of(access.address);
+    if (from == to) {  // Of a request that was flushed meanwhile.
+      engine::AccessResult nothing;
+      state.bridge.narrow(access, access.address, access.address);
+      (void)state.bridge.done(access.id, nothing);
+      return next_access(access);
+    }
+    state.bridge.narrow(access, from, to);
+  }
+  if (OpenRequest* own = state.own_at(access.address, access.length)) {
     access.queue = own->queue;
     access.operation = own->request.operation;
     state.span(access.operation, is_read ? Stage::kNicTransmit : Stage::kNicReceiveResponse, own->mark,
@@ -325,7 +333,7 @@ bool HardwareNic::next_access(engine::Access& access) {
     return true;
   }
   access.at_target = true;
-  if (Served* served = state.served_at(access.address)) {
+  if (Served* served = state.served_at(access.address, access.length)) {
     access.operation = served->operation;
     state.span(access.operation, Stage::kNicReceive, served->mark, state.now);
   }
@@ -337,9 +345,9 @@ void HardwareNic::access_done(TimePs now, engine::AccessId id, const engine::Acc
   state.now = now;
   const auto done = state.bridge.done(id, result);
   if (!done) return;
-  if (OpenRequest* own = state.own_at(done->address)) {
+  if (OpenRequest* own = state.own_at(done->address, done->length)) {
     own->mark = now;
-  } else if (Served* served = state.served_at(done->address)) {
+  } else if (Served* served = state.served_at(done->address, done->length)) {
     served->mark = now;
   }
   if (done->failed && !done->entry) {

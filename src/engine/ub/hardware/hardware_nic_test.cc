@@ -35,7 +35,7 @@ constexpr std::uint32_t kToken = 0x5eed;
 /// One host: an engine, memory that takes a while, what waits at its wire.
 template <typename E>
 struct Side {
-  Side(std::uint32_t number, wire::PayloadPool& shared) : pool(shared), bytes(0x8'0000) {
+  Side(std::uint32_t number, wire::PayloadPool& shared) : pool(shared), bytes(0xa'0000) {
     if constexpr (std::same_as<E, HardwareNic>) {
       HardwareConfig config;
       config.host = {number};

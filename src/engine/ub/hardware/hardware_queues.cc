@@ -178,6 +178,7 @@ PostStatus HardwareNic::post(TimePs now, QueueId queue, const verbs::WorkRequest
     return PostStatus::kBadRequest;
   if (jetty->requests.size() >= jetty->config.send_depth) return PostStatus::kQueueFull;
   if (state.free_requests.empty()) {
+    if (state.requests.size() == kRequestsMost) return PostStatus::kQueueFull;
     state.free_requests.push_back(static_cast<std::uint32_t>(state.requests.size()));
     state.requests.emplace_back();
   }
@@ -194,7 +195,7 @@ PostStatus HardwareNic::post(TimePs now, QueueId queue, const verbs::WorkRequest
   open.is_inline = is_inline;
   open.local = request.local_count > 0 ? request.local[0].address : 0;
   // A result has to go somewhere.
-  if (is_atomic && request.local_count == 0) open.local = state.scratch;
+  if (is_atomic && request.local_count == 0) open.local = state.scratch + std::uint64_t{slot} * 8;
   if (is_inline) wire::fill(request.inline_data, {open.data.data(), request.length});
   if (is_atomic) {
     store_be64(open.data.data(), request.operand[0]);
@@ -453,21 +454,39 @@ void HardwareNic::State::span(wire::OperationTag operation, trace::Stage stage, 
   mark = max(mark, at);
 }
 
-OpenRequest* HardwareNic::State::own_at(std::uint64_t address) {
+OpenRequest* HardwareNic::State::own_at(std::uint64_t address, std::uint32_t size) {
   for (OpenRequest& open : requests) {
     if (!open.in_nic || open.is_inline) continue;
     const std::uint64_t length = verbs::is_atomic(open.request.verb) ? 8 : open.request.length;
-    if (length > 0 && address + sizeof(Line) > open.local && address < open.local + length) return &open;
+    if (length > 0 && address + size > open.local && address < open.local + length) return &open;
   }
   return nullptr;
 }
 
-Served* HardwareNic::State::served_at(std::uint64_t address) {
+Served* HardwareNic::State::served_at(std::uint64_t address, std::uint32_t size) {
   for (Served& each : served) {
-    if (each.takes_receive || (address + sizeof(Line) > each.address && address < each.address + each.length))
+    if (each.takes_receive || (address + size > each.address && address < each.address + each.length))
       return &each;
   }
   return nullptr;
+}
+
+std::pair<std::uint64_t, std::uint64_t> HardwareNic::State::known_of(std::uint64_t line) const {
+  std::uint64_t from = line + sizeof(Line), to = line;
+  const auto add = [&](std::uint64_t address, std::uint64_t length) {
+    if (length == 0 || address >= line + sizeof(Line) || address + length <= line) return;
+    from = std::min(from, std::max(address, line));
+    to = std::max(to, std::min(address + length, line + sizeof(Line)));
+  };
+  for (const OpenRequest& open : requests) {
+    if (open.in_nic && !open.is_inline)
+      add(open.local, verbs::is_atomic(open.request.verb) ? 8 : open.request.length);
+  }
+  for (const Segment& segment : segments) {
+    if (segment.is_there) add(segment.config.base, segment.config.length);
+  }
+  if (from >= to) return {line, line};
+  return {from, to};
 }
 
 OpenRequest* HardwareNic::State::own_of(std::uint32_t jetty, std::uint16_t number) {

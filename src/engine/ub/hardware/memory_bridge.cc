@@ -2,6 +2,7 @@
 #include "engine/ub/hardware/memory_bridge.h"
 
 #include <cstring>
+#include <span>
 
 namespace wharf::hardware {
 namespace {
@@ -84,6 +85,12 @@ bool MemoryBridge::next_access(engine::Access& access) {
   return true;
 }
 
+void MemoryBridge::narrow(engine::Access& access, std::uint64_t from, std::uint64_t to) {
+  Slot& slot = slots_[access.id & ((1U << kSlotBits) - 1)];
+  slot.address = access.address = from;
+  slot.length = access.length = static_cast<std::uint32_t>(to - from);
+}
+
 std::optional<MemoryBridge::Done> MemoryBridge::done(engine::AccessId id,
                                                      const engine::AccessResult& result) {
   const std::uint32_t index = id & ((1U << kSlotBits) - 1);
@@ -92,16 +99,17 @@ std::optional<MemoryBridge::Done> MemoryBridge::done(engine::AccessId id,
   if (slot.kind == Kind::kFree || (slot.generation << kSlotBits | index) != id) return {};
   Done outcome;
   outcome.address = slot.address;
+  outcome.length = slot.length;
   outcome.is_write = slot.kind != Kind::kRead;
   outcome.failed = result.status != engine::AccessStatus::kDone;
   if (slot.kind == Kind::kRead) {
     for (Read& read : reads_) {
       if (read.number != slot.number) continue;
       read.is_there = true;
-      if (outcome.failed || result.data.length != sizeof(Line)) {
+      if (outcome.failed || result.data.length != slot.length) {
         outcome.failed = true;  // It has no way to say so: zeros, and the engine ends what there is.
       } else {
-        wire::fill(result.data, read.line);
+        wire::fill(result.data, std::span(read.line).subspan(slot.address % sizeof(Line), slot.length));
       }
     }
   } else {

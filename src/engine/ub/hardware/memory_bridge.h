@@ -39,8 +39,12 @@ class MemoryBridge {
 
   // --- The engine's side.
   bool next_access(engine::Access& access);
+  /// The NIC reads whole lines. What of the line that `access` reads belongs to anybody: the rest need not be
+  /// memory, and reads as zeros.
+  void narrow(engine::Access& access, std::uint64_t from, std::uint64_t to);
   struct Done {
     std::uint64_t address = 0;
+    std::uint32_t length = 0;
     bool is_write = false;
     std::optional<RingEntry> entry;  ///< A completion that memory shows now.
     bool failed = false;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/ub/exchange.h"
@@ -110,8 +111,10 @@ struct HardwareNic::State {
 
   // --- The account of operations.
   void span(wire::OperationTag operation, trace::Stage stage, TimePs& mark, TimePs now);
-  OpenRequest* own_at(std::uint64_t address);
-  Served* served_at(std::uint64_t address);
+  OpenRequest* own_at(std::uint64_t address, std::uint32_t length);
+  Served* served_at(std::uint64_t address, std::uint32_t length);
+  /// What of a line is memory of requests or segments.
+  std::pair<std::uint64_t, std::uint64_t> known_of(std::uint64_t line) const;
   OpenRequest* own_of(std::uint32_t jetty, std::uint16_t number);
   Served* served_of(std::uint32_t requester, std::uint16_t number);
 
@@ -119,7 +122,7 @@ struct HardwareNic::State {
   wire::PayloadPool& payloads;
   NicSizes sizes;
   OwnedModel model;
-  std::uint64_t scratch;  ///< For results of atomics.
+  std::uint64_t scratch;  ///< For results of atomics that have no place, a word for each slot.
   MemoryBridge bridge;
   NicInputs inputs;
   NicOutputs outputs;
@@ -158,6 +161,9 @@ struct HardwareNic::State {
   std::deque<Frame> frames;
   std::uint64_t frames_refused = 0;
 };
+
+/// Requests that are open at a time, here and in the NIC.
+inline constexpr std::uint32_t kRequestsMost = 4096;
 
 /// A slot and how often it was taken, as the tag of a doorbell.
 constexpr std::uint32_t tag_of(std::uint32_t slot, std::uint16_t generation) {
