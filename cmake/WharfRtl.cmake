@@ -12,8 +12,8 @@ endif()
 
 # wharf_needs_hardware(TEST): the test is built with the hardware NIC, where there is one.
 function(wharf_needs_hardware test)
-  if(TARGET ${test} AND TARGET wharf_ub_nic_rtl)
-    add_dependencies(${test} wharf_ub_nic_rtl)
+  if(TARGET ${test} AND TARGET wharf_rtl_modules)
+    add_dependencies(${test} wharf_rtl_modules)
   endif()
 endfunction()
 
@@ -132,4 +132,8 @@ function(wharf_rtl_module name)
   set_target_properties(wharf_${model} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   set_target_properties(wharf_${name}_rtl PROPERTIES CXX_VISIBILITY_PRESET hidden
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/wharf-rtl)
+  if(NOT TARGET wharf_rtl_modules)
+    add_custom_target(wharf_rtl_modules)
+  endif()
+  add_dependencies(wharf_rtl_modules wharf_${name}_rtl)
 endfunction()

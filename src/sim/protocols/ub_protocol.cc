@@ -4,7 +4,6 @@
 #include "sim/protocols/ub_protocol.h"
 
 #include "engine/ub/counter_names.h"
-#include "engine/ub/hardware/nic_module.h"
 
 namespace wharf::sim {
 Result<ub::UbEngine> UbProtocol::Engines::make(const Config& config, std::uint32_t host,
@@ -31,7 +30,10 @@ ub::UbConfig UbProtocol::thin(const Config& config, std::uint32_t number, std::u
 }
 
 hardware::HardwareConfig UbProtocol::placed_hardware(TimePs cycle, const EngineSite& site) {
-  return {.host = {site.number}, .cycle = cycle, .tracer = site.tracer, .allocate = site.allocate};
+  return {.host = {site.number},
+          .cycle = cycle,
+          .tracer = site.tracer,
+          .memory = site.allocate(Hardware::memory_needed())};
 }
 
 TimePs UbProtocol::timeout(const Config& config, std::uint32_t expiries) {

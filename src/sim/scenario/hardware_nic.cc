@@ -33,7 +33,7 @@ bool has_hardware(wire::Protocol protocol) {
   });
 }
 
-/// The stacks that have hardware: "ub_urma".
+/// The stacks that have hardware, as a sentence lists them.
 std::string stacks_text() {
   std::string text;
   for (const StackTraits& stack : kStackTraits) {

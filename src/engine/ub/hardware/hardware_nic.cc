@@ -40,12 +40,12 @@ Result<HardwareNic> HardwareNic::create(const HardwareConfig& config, wire::Payl
   if (!module) return module.error();
   if (config.cycle <= kTimeZero)
     return input_error("nic.rtl_cycle is not above 0, expected the period of a clock");
-  std::uint64_t memory = 0;
-  if (config.allocate) {
-    memory =
-        config.allocate(Bytes{std::uint64_t{(*module)->sizes.completions} * kEntryBytes + kScratchBytes});
-  }
-  return HardwareNic(std::make_unique<State>(config, payloads, **module, memory));
+  return HardwareNic(std::make_unique<State>(config, payloads, **module, config.memory));
+}
+
+Bytes HardwareNic::memory_needed() {
+  const auto module = nic_module();
+  return Bytes{module.ok() ? std::uint64_t{(*module)->sizes.completions} * kEntryBytes + kScratchBytes : 0};
 }
 
 HardwareNic::State::State(const HardwareConfig& given, wire::PayloadPool& pool, const NicModule& module,

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,8 +27,9 @@ struct HardwareConfig {
   wire::HostAddress host{};
   TimePs cycle = nanoseconds(4);    ///< Of its clock. 250 MHz is what rtl/ is written for.
   trace::Tracer* tracer = nullptr;  ///< May be null; outlives the engine.
-  /// Room in host memory for its ring of completions, and for results of atomics that nobody wants.
-  std::function<std::uint64_t(Bytes)> allocate;
+  /// Room in host memory for its ring of completions, and for results of atomics that nobody wants:
+  /// HardwareNic::memory_needed() bytes, from a line on.
+  std::uint64_t memory = 0;
 };
 
 /// One NIC and the driver that stands before it: requests beyond what the NIC has places for wait here, in
@@ -48,6 +48,8 @@ class HardwareNic : public engine::WithoutSharedObjects {
            verb != verbs::Verb::kWriteNotify;
   }
   static engine::Capabilities capabilities_of(const NicSizes& sizes);
+  /// Nothing where the module is missing.
+  static Bytes memory_needed();
 
   // Control.
   engine::Capabilities capabilities() const;

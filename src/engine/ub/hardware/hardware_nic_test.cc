@@ -39,7 +39,7 @@ struct Side {
     if constexpr (std::same_as<E, HardwareNic>) {
       HardwareConfig config;
       config.host = {number};
-      config.allocate = [](Bytes) { return kBase + 0x6'0000; };
+      config.memory = kBase + 0x6'0000;
       engine.emplace(HardwareNic::create(config, pool).value());
     } else {
       ub::UbConfig config;
