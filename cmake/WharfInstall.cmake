@@ -66,10 +66,10 @@ install(CODE "
   message(STATUS \"Installing: manual pages and completion under \${root}\")
 " COMPONENT program)
 
-# wharf_link_closure(TARGET): WHARF_ARCHIVES gets the static libraries of this project behind a target, it first,
+# wharf_link_closure(TARGET...): WHARF_ARCHIVES gets the static libraries of this project behind targets, they first,
 # WHARF_FOREIGN what they link from elsewhere.
-function(wharf_link_closure target)
-  set(queue ${target})
+function(wharf_link_closure)
+  set(queue ${ARGV})
   set(seen)
   set(archives)
   set(foreign)
@@ -100,7 +100,7 @@ function(wharf_link_closure target)
 endfunction()
 
 # The library: the archives of the tree as one, without what link-time optimisation and debuggers read.
-wharf_link_closure(wharf_wharf)
+wharf_link_closure(wharf_wharf wharf_live_aperture)
 set(WHARF_MERGE "create \${library}\\n")
 foreach(archive IN LISTS WHARF_ARCHIVES)
   string(APPEND WHARF_MERGE "addlib $<TARGET_FILE:${archive}>\\n")
@@ -120,7 +120,8 @@ install(CODE "
     COMMAND_ERROR_IS_FATAL ANY)
   message(STATUS \"Installing: \${library}\")
 " COMPONENT development)
-install(FILES src/wharf/run.h src/wharf/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wharf COMPONENT development)
+install(FILES src/wharf/run.h src/wharf/version.h src/live/aperture/aperture.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wharf COMPONENT development)
 
 # What a program links beside libwharf.a, as pkg-config and CMake say it.
 set(WHARF_LIBRARIES_BESIDE)
@@ -177,7 +178,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libwharf-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "wharf (= ${PROJECT_VERSION}), libfmt-dev, zlib1g-dev, libisal-dev, liblzma-dev, libzstd-dev")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Runs wharf's scenarios from other programs
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Runs wharf's scenarios from other programs, maps remote memory into them
 Headers, one static library, and files for CMake and pkg-config.")
 if(WHARF_PYTHON_FOUND)
   list(APPEND CPACK_COMPONENTS_ALL python)

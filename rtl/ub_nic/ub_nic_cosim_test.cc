@@ -126,7 +126,9 @@ TEST(UbNic, PairOfUseRunsAndSaysHowFast) {
     while (pair.now() < from + cycles && found.agrees()) pair.cycle(posts);
     const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     EXPECT_EQ(found.disagreement, "");
-    if (posts) EXPECT_GT(pair.frames(), cycles / 100);
+    if (posts) {
+      EXPECT_GT(pair.frames(), cycles / 100);
+    }
     if (std::getenv("WHARF_RTL_COVERAGE") != nullptr) {
       std::cout << (posts ? "busy: " : "idle: ") << static_cast<double>(cycles) / took
                 << " cycles of the pair for each second of processor time, " << pair.frames() << " frames\n";

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "cli/command.h"
+#include "live/aperture/aperture.h"
 #include "live/rivals/tool_process.h"
 #include "report/text_table.h"
 #include "wharf/data_folders.h"
@@ -87,6 +88,12 @@ Finding find_ucx() {
 #endif
 }
 
+/// Asks for it, as an aperture does.
+Finding try_faults() {
+  const live::ApertureSupport here = live::aperture_support();
+  return {"userfaultfd", here.mode != live::ApertureMode::kExplicit, false, here.sentence};
+}
+
 class DoctorCommand : public Command {
  public:
   std::string_view name() const override { return "doctor"; }
@@ -108,6 +115,7 @@ class DoctorCommand : public Command {
     findings.push_back({fmt::format("{} cores", cores), cores >= 2, false,
                         cores >= 2 ? "two live peers can spin at once"
                                    : "two live peers share one core: latencies will be long"});
+    findings.push_back(try_faults());
     findings.push_back(find_ucx());
     findings.push_back(
         find_program("tshark", "reads our captures", "captures cannot be cross-checked: apt install tshark"));

@@ -205,13 +205,12 @@ class PerfCommand : public Command {
       if (interrupted) break;
       if (!rivals_.wanted()) continue;
       beside.bytes = size;
-      const auto done =
-          rivals_.measure(console, beside, rows.back().measurement.loop.latency.value_at_percentile(50));
-      if (!done) return done.error();
-      interrupted = !*done;
+      interrupted =
+          !rivals_.measure(console, beside, rows.back().measurement.loop.latency.value_at_percentile(50));
       if (interrupted) break;
     }
     WHARF_TRY(print(console, config, run.loop.concurrency, rows, interrupted));
+    WHARF_TRY(rivals_.result(console));
     return exit_code(console, rows, interrupted);
   }
 

@@ -45,19 +45,30 @@ Result<void> PerfRivals::open(const live::Place& server, const live::RivalRun& r
   }
 }
 
-Result<bool> PerfRivals::measure(const Console& console, const live::RivalRun& run,
-                                 std::int64_t own_latency_ps) {
+bool PerfRivals::measure(const Console& console, const live::RivalRun& run, std::int64_t own_latency_ps) {
   for (std::size_t i = 0; i < rivals_.size(); ++i) {
     if (!live::check(rivals_[i], run)) continue;  // A size that it does not have.
+    const auto failed_before = [i](const Failure& failure) { return failure.rival == i; };
+    if (std::any_of(failures_.begin(), failures_.end(), failed_before)) continue;
     Progress progress(console, fmt::format("{} {}", live::name(rivals_[i]), format_bytes(Bytes{run.bytes})));
     const auto figure = live::measure(rivals_[i], run, interrupt_requested());
     if (interrupt_requested()) return false;
-    if (!figure) return Error{figure.error().kind, "--against: " + figure.error().message};
+    if (!figure) {
+      // What the others did is told all the same.
+      failures_.push_back({i, run.bytes, {figure.error().kind, "--against: " + figure.error().message}});
+      continue;
+    }
     rows_.push_back({i, run.bytes, *figure,
                      static_cast<double>(figure->latency_ps) /
                          static_cast<double>(std::max<std::int64_t>(own_latency_ps, 1))});
   }
   return true;
+}
+
+Result<void> PerfRivals::result(const Console& console) const {
+  for (std::size_t i = 1; i < failures_.size(); ++i) console.error(failures_[i].error.message);
+  if (failures_.empty()) return {};
+  return failures_.front().error;
 }
 
 report::TextTable PerfRivals::table() const {
@@ -84,6 +95,10 @@ nlohmann::ordered_json PerfRivals::json(std::uint32_t bytes) const {
                     {"statistic", row.figure.statistic},
                     {"latency_ns", static_cast<double>(row.figure.latency_ps) / 1e3},
                     {"times_ours", row.ratio}});
+  }
+  for (const Failure& failure : failures_) {
+    if (failure.bytes == bytes)
+      list.push_back({{"program", live::name(rivals_[failure.rival])}, {"error", failure.error.message}});
   }
   return list;
 }

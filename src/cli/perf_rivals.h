@@ -24,8 +24,11 @@ class PerfRivals {
   /// Reads what was asked for. Refuses what cannot be measured beside `server` by `run`, whose bytes are
   /// those of the first message; others may be left out.
   Result<void> open(const live::Place& server, const live::RivalRun& run, std::uint32_t concurrency);
-  /// Measures all of them. False: an interrupt ended it.
-  Result<bool> measure(const Console& console, const live::RivalRun& run, std::int64_t own_latency_ps);
+  /// Measures all of them but those that have failed. False: an interrupt ended it.
+  bool measure(const Console& console, const live::RivalRun& run, std::int64_t own_latency_ps);
+
+  /// The first failure, once all that was measured is printed; the others are printed here.
+  Result<void> result(const Console& console) const;
 
   /// One line for each figure.
   report::TextTable table() const;
@@ -41,10 +44,16 @@ class PerfRivals {
     live::RivalFigure figure;
     double ratio;  ///< Its latency as a multiple of ours.
   };
+  struct Failure {
+    std::size_t rival;
+    std::uint32_t bytes;  ///< Of the first message that it did not carry.
+    Error error;
+  };
   Option option_;
   std::string list_;
   std::vector<live::Rival> rivals_;
   std::vector<Row> rows_;
+  std::vector<Failure> failures_;
 };
 
 }  // namespace wharf::cli

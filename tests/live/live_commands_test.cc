@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -92,6 +93,25 @@ TEST(LivePerf, EveryExampleOfTheHelpWorks) {
   for (const char* what :
        {"send over ub", "Bandwidth by size", "checks of the bytes", "--all-sizes --duration"})
     EXPECT_THAT(text, testing::HasSubstr(what));
+}
+
+// Its failure is told, and what was measured before and after it.
+TEST(LivePerf, ARivalThatFailsTakesNoOtherFigureWithIt) {
+  const cli_test::ScratchDirectory scratch;
+  std::ofstream(scratch / "fi_pingpong") << "#!/bin/sh\necho no provider >&2\nexit 3\n";
+  std::filesystem::permissions(scratch / "fi_pingpong", std::filesystem::perms::owner_all);
+  const Server server("ub");
+  const Outcome outcome = cli_test::run({"/usr/bin/env", "PATH=" + (scratch / "") + ":/usr/bin:/bin",
+                                         WHARF_PROGRAM, "perf", server.address, "--verb", "write",
+                                         "--iterations", "100", "--against", "libfabric:udp,udp", "--json"});
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.err, testing::HasSubstr("--against: fi_pingpong ended with 3: no provider"));
+  const nlohmann::json result = outcome.json().at("results").at(0);
+  EXPECT_EQ(result.at("iterations"), 100);
+  ASSERT_EQ(result.at("against").size(), 2U) << outcome.out;
+  EXPECT_EQ(result.at("against")[0].at("program"), "udp");
+  EXPECT_EQ(result.at("against")[1].at("program"), "libfabric:udp");
+  EXPECT_EQ(result.at("against")[1].at("error"), "--against: fi_pingpong ended with 3: no provider");
 }
 
 class LiveCommands : public testing::TestWithParam<std::string> {};

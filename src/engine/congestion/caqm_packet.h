@@ -12,7 +12,8 @@
 namespace wharf::congestion {
 
 /// Whether a switch decides about `packet`: a data packet of a TP channel that C-AQM controls. All others
-/// pass untouched, though they count as bytes sent.
+/// pass untouched. Choice, after ns-3-UB, which handles data packets alone: they do not count as bytes sent
+/// either; what they take of the port shows in its queue.
 inline bool carries_caqm(const wire::Packet& packet) {
   return packet.protocol == wire::Protocol::kUb && packet.ub.transport == wire::UbTransport::kRtp &&
          packet.ub.rtph.opcode == wire::TpOpcode::kReliable &&

@@ -71,6 +71,11 @@ class CaqmPort {
     }
   }
 
+  /// Choice: the period under way counts at the new rate.
+  void set_rate(BitsPerSecond rate) {
+    period_bytes_ = static_cast<std::int64_t>(bytes_in(rate, config_.period));
+  }
+
   // Observation, bytes.
   std::int64_t credit() const { return credit_; }
   std::int64_t deferred() const { return deferred_; }

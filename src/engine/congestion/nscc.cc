@@ -69,8 +69,8 @@ Result<void> check(const NsccConfig& config) {
       (config.initial_window < config.mtu_bytes || config.initial_window > most)) {
     return refuse("initial_window", config.initial_window, "0, or mtu_bytes to MaxWnd");
   }
-  if (config.alpha_q32 == 0 || config.alpha_q32 > 1ULL << 34U) {
-    return refuse("alpha_q32", config.alpha_q32, "1 to 2^34");
+  if (config.alpha_q32 == 0 || config.alpha_q32 > 1ULL << 40U) {
+    return refuse("alpha_q32", config.alpha_q32, "1 to 2^40");
   }
   if (config.adjust_bytes == 0) return refuse("adjust_bytes", 0, "at least 1");
   if (config.gamma_q16 > kOneQ16) return refuse("gamma_q16", config.gamma_q16, "at most 65536");
@@ -138,9 +138,10 @@ void NsccSender::on_acknowledgement(TimePs now, const Acknowledgement& acknowled
   } else if (delay >= c.target_delay) {
     if (!penalised) increase_ += std::uint64_t{c.fair_increase} * newly;
   } else if (!penalised && !fast_increase(newly, delay)) {
-    const std::uint64_t gain_q16 =
-        c.alpha_q32 * static_cast<std::uint64_t>((c.target_delay - delay).ps) >> 16U;
-    increase_ += static_cast<std::uint64_t>(static_cast<unsigned __int128>(gain_q16) * newly >> 16U);
+    // Each product has up to 80 bits where the round trip is long.
+    using Wide = unsigned __int128;
+    const Wide gain_q16 = Wide{c.alpha_q32} * static_cast<std::uint64_t>((c.target_delay - delay).ps) >> 16U;
+    increase_ += static_cast<std::uint64_t>(gain_q16 * newly >> 16U);
   }
   if (simulator) clamp();
   if (period_is_over(now) || received_ > c.adjust_bytes) fulfil(now);

@@ -76,6 +76,24 @@ TEST(Nscc, UnmarkedAndShortGrowsInProportionToWhatIsMissing) {
   EXPECT_NEAR(static_cast<double>(sender.window()), 102'880, 1);
 }
 
+// A round trip of 8 ms: alpha times target is 0.93 * 6e9 ps, 2.4e19 with the 32 bits of alpha's fraction.
+TEST(Nscc, GrowsInProportionOnLongRoundTripsToo) {
+  NsccConfig config = NsccConfig::for_network(gigabits_per_second(100), milliseconds(8), kPacket, true);
+  config.initial_window = 100'000'000;
+  ASSERT_TRUE(check(config).ok());
+  const double alpha = static_cast<double>(config.alpha_q32) / 4294967296.0;
+  for (const TimePs delay : {microseconds(2), milliseconds(2), milliseconds(5)}) {
+    NsccSender sender(config);
+    send(sender, microseconds(1), 20);
+    for (int i = 0; i < 9; ++i) {
+      sender.on_acknowledgement(milliseconds(2),
+                                {.confirmed = {1, kPacket}, .round_trip = milliseconds(8) + delay});
+    }
+    const double due = 9 * alpha * kPacket * static_cast<double>((config.target_delay - delay).ps) / 1e8;
+    EXPECT_NEAR(static_cast<double>(sender.window()) - 1e8, due, due / 1000) << format_time(delay);
+  }
+}
+
 TEST(Nscc, AfterOnePeriodEtaIsAddedToWhatIsDue) {
   const NsccConfig config = plain();
   NsccSender sender(config);

@@ -144,6 +144,17 @@ TEST(MmioFence, DeviceOutputBeforeHostMemoryWaitsForTheReorderBuffer) {
   EXPECT_EQ(fence_effect(kEverything, kEverything), (FenceEffect{true, true, true, true, true}));
 }
 
+// The thread's fence does what fence_effect() says of these sets, in this order.
+TEST(MmioSequencer, AFenceHasTheEffectOfItsTwoSets) {
+  const FenceSet sets[] = {kOutput, {.device_input = true}, {.memory_reads = true}, {.memory_writes = true}};
+  for (const FenceSet& before : sets) {
+    for (const FenceSet& after : sets) {
+      MmioSequencer sequencer{MmioSequencerConfig{}};
+      EXPECT_EQ(sequencer.fence(0, before, after), fence_effect(before, after));
+    }
+  }
+}
+
 // Epochs: a release begins one, and what follows belongs to it.
 TEST(MmioSequencer, EpochsCarryHowManyCameBefore) {
   MmioSequencerConfig config;

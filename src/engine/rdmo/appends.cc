@@ -92,7 +92,7 @@ std::uint32_t Appends::acquire_cell(std::uint32_t client, std::uint32_t region, 
   core_.clients[client].cells.insert(cell.address, index);
   core_.clients[client].held.push(core_.cells, index, &Cell::in_held);
   ++core_.counters.cell_reads;
-  core_.ask_target(Purpose::kReadCell, index, client);
+  cell.reading_group = core_.ask_target(Purpose::kReadCell, index, client);
   return index;
 }
 
@@ -162,7 +162,7 @@ void Appends::read_again(std::uint32_t index) {
   Cell& cell = core_.cells[index];
   cell.reading = true;
   ++core_.counters.cell_reads;
-  core_.ask_target(Purpose::kReadCell, index, cell.client);
+  cell.reading_group = core_.ask_target(Purpose::kReadCell, index, cell.client);
 }
 
 bool Appends::place(std::uint32_t cell_index, std::uint32_t index, bool fresh) {
@@ -212,7 +212,7 @@ bool Appends::place(std::uint32_t cell_index, std::uint32_t index, bool fresh) {
     ++core_.writes_promised;
     ++core_.counters.cell_swaps;
     cell.swap_value = cell.reserved + length;
-    core_.ask_target(Purpose::kSwapCell, cell_index, cell.client);
+    cell.swapping_group = core_.ask_target(Purpose::kSwapCell, cell_index, cell.client);
     return false;
   }
   return put(cell_index, index);
@@ -351,6 +351,7 @@ void Appends::issue(std::uint32_t index) {
   Write& write = core_.writes[index];
   Cell& cell = core_.cells[write.cell];
   write.parts = 1;
+  write.groups = 0;
   if (passes_end(cell, write)) write.parts = 3;
   if (write.from_sender) {
     core_.ask_sender(write.requests.head);  // Small neighbours do not wait for it.
@@ -364,7 +365,8 @@ void Appends::issue(std::uint32_t index) {
     if (write.from_sender) {
       core_.ask(purpose, index);
     } else {
-      core_.ask_target(purpose, index, cell.client);
+      const std::uint8_t group = core_.ask_target(purpose, index, cell.client);
+      if (group != 0) write.groups = static_cast<std::uint8_t>(write.groups | part);
     }
   }
 }
@@ -372,7 +374,7 @@ void Appends::issue(std::uint32_t index) {
 void Appends::written(std::uint32_t index, std::uint8_t part, AccessStatus status) {
   Write& write = core_.writes[index];
   const std::uint32_t client = core_.cells[write.cell].client;
-  if (!write.from_sender) core_.target_answered(client);
+  if (!write.from_sender) core_.target_answered(client, (write.groups & part) != 0 ? 1 : 0);
   write.parts = static_cast<std::uint8_t>(write.parts & ~part);
   write.failure = std::max(write.failure, status);
   // Only now: an order that was asked for before this write ended may not have covered it.
@@ -511,7 +513,7 @@ void Appends::abandon(std::uint32_t index) {
 
 void Appends::cell_read(std::uint32_t index, const AccessResult& result) {
   Cell& cell = core_.cells[index];
-  core_.target_answered(cell.client);
+  core_.target_answered(cell.client, cell.reading_group);
   cell.reading = false;
   const auto& words = result.words;
   RdmoStatus status = status_of(result.status);
@@ -553,7 +555,7 @@ void Appends::cell_read(std::uint32_t index, const AccessResult& result) {
 
 void Appends::cell_swapped(std::uint32_t index, const AccessResult& result) {
   Cell& cell = core_.cells[index];
-  core_.target_answered(cell.client);
+  core_.target_answered(cell.client, cell.swapping_group);
   cell.swapping = false;
   --core_.writes_promised;
   const bool lost = core_.clients[cell.client].state == ClientState::kLost;

@@ -275,7 +275,7 @@ void Control::expire() {
       core_.wake_at(client.open_until);
     }
     if (client.accesses == 0 || client.state == ClientState::kLost) continue;
-    const TimePs end = client.answered_at + core_.config.memory_time_max;
+    const TimePs end = client.awaited_since + core_.config.memory_time_max;
     if (end <= core_.now) {
       target_lost(i);
     } else {

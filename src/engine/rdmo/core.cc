@@ -26,20 +26,33 @@ WorkerCore::WorkerCore(WorkerConfig chosen)
   for (std::uint32_t i = config.writes_max; i > 0; --i) free_staging.push_back(i - 1);
 }
 
-void WorkerCore::ask_target(Purpose purpose, std::uint32_t index, std::uint32_t client) {
+std::uint8_t WorkerCore::ask_target(Purpose purpose, std::uint32_t index, std::uint32_t client) {
   Client& target = clients[client];
-  if (target.accesses++ == 0) {
-    target.answered_at = now;
-    wake_at(now + config.memory_time_max);
-  }
+  const bool alone = target.accesses++ == 0;
+  const auto group = static_cast<std::uint8_t>(alone ? target.awaited : 1U - target.awaited);
+  ++target.asked[group];
+  if (alone) await(target);
   ask(purpose, index);
+  return group;
 }
 
-void WorkerCore::target_answered(std::uint32_t client) {
+void WorkerCore::await(Client& target) {
+  target.awaited_since = now;
+  wake_at(now + config.memory_time_max);
+}
+
+// One that never comes must not be kept alive by others that do, and memory that is slow but answers each is
+// not lost: a group of accesses has its time, then those that were asked for meanwhile have theirs.
+void WorkerCore::target_answered(std::uint32_t client, std::uint8_t group) {
   Client& target = clients[client];
-  WHARF_CHECK(target.accesses > 0);
-  target.answered_at = now;
-  if (--target.accesses == 0 && target.state != ClientState::kReady) attend(client);
+  WHARF_CHECK(target.accesses > 0 && target.asked[group] > 0);
+  --target.asked[group];
+  --target.accesses;
+  if (target.accesses > 0 && target.asked[target.awaited] == 0) {
+    target.awaited = static_cast<std::uint8_t>(1U - target.awaited);
+    await(target);
+  }
+  if (target.accesses == 0 && target.state != ClientState::kReady) attend(client);
 }
 
 void WorkerCore::ask_sender(std::uint32_t request) {

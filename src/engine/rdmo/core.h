@@ -43,9 +43,10 @@ struct WorkerCore {
   void ask(Purpose purpose, std::uint32_t index) {
     accesses.push_back(static_cast<std::uint32_t>(purpose) << kPurposeShift | index);
   }
-  /// The same for one that the target's patience counts.
-  void ask_target(Purpose purpose, std::uint32_t index, std::uint32_t client);
-  void target_answered(std::uint32_t client);
+  /// The same for one that the patience with the target counts, as one of the group that it returns.
+  std::uint8_t ask_target(Purpose purpose, std::uint32_t index, std::uint32_t client);
+  void target_answered(std::uint32_t client, std::uint8_t group);
+  void await(Client& target);
   /// The same for data that an initiator still has.
   void ask_sender(std::uint32_t request);
   void sender_answered(std::uint32_t request);

@@ -306,6 +306,35 @@ TEST_F(InitiatorTest, PublishedAppendsEndWhenTheyAreSent) {
   EXPECT_EQ(outcome()->cookie, 2U);
 }
 
+// Only what was asked to wait for what came before carries the fence.
+TEST_F(InitiatorTest, PublishedRequestsCarryTheFenceThatWasAskedFor) {
+  for (const wire::RdmoLayout layout : {wire::RdmoLayout::kShipped, wire::RdmoLayout::kGuide}) {
+    InitiatorConfig config;
+    config.form = Form::kPublished;
+    config.layout = layout;
+    make(config);
+    for (const bool fence : {false, true, false}) {
+      AppendRequest request;
+      request.cell = 0x1000;
+      request.cell_key = request.data_key = 5;
+      request.data = bytes_of(texts_.emplace_back("abc"));
+      request.fence = fence;
+      ASSERT_EQ(initiator_->append(now_, request), Posted::kOk);
+      ASSERT_EQ(initiator_->flush(now_, 2, fence), Posted::kOk);
+      for (const auto operation : {wire::RdmoOperation::kAppend, wire::RdmoOperation::kFlush}) {
+        Outgoing message;
+        ASSERT_TRUE(initiator_->next_message(message));
+        wire::RdmoRequest sent;
+        ASSERT_EQ(decode(std::span(message.header).first(message.header_length), layout, sent),
+                  wire::RdmoError::kNone);
+        EXPECT_EQ(sent.operation, operation);
+        EXPECT_EQ(sent.fence, fence);
+        initiator_->sent(now_, message.id);
+      }
+    }
+  }
+}
+
 TEST_F(InitiatorTest, RefusesConfigsByTheirKey) {
   InitiatorConfig config;
   config.in_flight_max = 0;

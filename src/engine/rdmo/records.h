@@ -3,6 +3,7 @@
 // way. Plain records in pools, linked by index.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -70,6 +71,7 @@ struct Write {
   bool filling = false;       ///< Its data never came: zeros are written instead.
   bool done = false;
   bool from_sender = false;  ///< The data comes from its sender while it is written.
+  std::uint8_t groups = 0;   ///< Client::asked, of each part: its bit, or 0.
   AccessStatus failure = AccessStatus::kDone;
 };
 
@@ -90,6 +92,10 @@ struct Cell {
   bool starved = false;  ///< On the list of those that wait for a free write.
   bool delayed = false;  ///< On the list of those whose gathering ends by time.
   bool touched = false;  ///< Since eviction last looked.
+  // Client::asked, of each of its accesses.
+  std::uint8_t reading_group = 0;
+  std::uint8_t swapping_group = 0;
+  std::uint8_t storing_group = 0;
   RdmoStatus read_failure = RdmoStatus::kDone;
   std::uint64_t reserved = 0;   ///< The next free place.
   std::uint64_t landed = 0;     ///< All places before it are written: the commit watermark.
@@ -158,9 +164,10 @@ struct Client {
   std::uint32_t damaged = 0;  ///< Cells.
   bool ordering = false;
   bool reading_back = false;
-  bool unordered = false;    ///< Something was written that only a kOrder makes visible.
-  bool write_back = false;   ///< A round is wanted though no flush waits.
-  bool round_drops = false;  ///< Cells are let go of when they are written back.
+  std::uint8_t round_group = 0;  ///< `asked`, of what the round asks for by itself.
+  bool unordered = false;        ///< Something was written that only a kOrder makes visible.
+  bool write_back = false;       ///< A round is wanted though no flush waits.
+  bool round_drops = false;      ///< Cells are let go of when they are written back.
   RdmoStatus round_status = RdmoStatus::kDone;
   std::uint64_t rounds_begun = 0;
   std::uint64_t rounds_ended = 0;
@@ -169,7 +176,10 @@ struct Client {
   std::uint32_t next_attention = kNoSlot;
   // Patience.
   std::uint32_t accesses = 0;  ///< Under way.
-  TimePs answered_at = kTimeZero;
+  /// Of those: the ones of each group. One group is waited for, and what is asked for meanwhile is the other.
+  std::array<std::uint32_t, 2> asked{};
+  std::uint8_t awaited = 0;          ///< The group that is waited for,
+  TimePs awaited_since = kTimeZero;  ///< and since when.
   std::uint32_t pending = kNoSlot;
 };
 

@@ -96,7 +96,7 @@ void Scatters::go_on(std::uint32_t index) {
     ++request.pieces;
     core_.counters.bytes += entry.length;
     ++core_.counters.data_writes;
-    core_.ask_target(Purpose::kWriteFirst, write_index, client);
+    write.groups = core_.ask_target(Purpose::kWriteFirst, write_index, client);
   }
   if (request.offset < request.payload.length) {
     starved_.push(core_.requests, index, &Request::next);
@@ -110,7 +110,7 @@ void Scatters::written(std::uint32_t write_index, AccessStatus status) {
   const std::uint32_t index = write.requests.head;
   Request& request = core_.requests[index];
   const std::uint32_t client = core_.connections[request.connection].client;
-  core_.target_answered(client);
+  core_.target_answered(client, write.groups);
   if (!core_.regions[write.region].direct) core_.clients[client].unordered = true;
   if (status != AccessStatus::kDone) {
     request.status =

@@ -50,7 +50,7 @@ void WriteBack::advance(std::uint32_t index) {
         if (core_.config.read_back && !client.round_cells.empty() &&
             client.round_status == RdmoStatus::kDone) {
           client.reading_back = true;
-          core_.ask_target(Purpose::kReadBack, index, index);
+          client.round_group = core_.ask_target(Purpose::kReadBack, index, index);
         }
         break;
       case Round::kReadBack:
@@ -98,7 +98,7 @@ void WriteBack::order_if_needed(std::uint32_t index) {
   client.unordered = false;
   client.ordering = true;
   ++core_.counters.orders;
-  core_.ask_target(Purpose::kOrder, index, index);
+  client.round_group = core_.ask_target(Purpose::kOrder, index, index);
 }
 
 void WriteBack::store(std::uint32_t index) {
@@ -115,7 +115,7 @@ void WriteBack::store(std::uint32_t index) {
     cell.storing = true;
     ++client.storing;
     ++core_.counters.cell_writes;
-    core_.ask_target(Purpose::kStoreCell, at, index);
+    cell.storing_group = core_.ask_target(Purpose::kStoreCell, at, index);
   }
 }
 
@@ -175,7 +175,7 @@ void WriteBack::fail_step(Client& client, AccessStatus status) {
 
 void WriteBack::ordered(std::uint32_t index, AccessStatus status) {
   Client& client = core_.clients[index];
-  core_.target_answered(index);
+  core_.target_answered(index, client.round_group);
   client.ordering = false;
   if (status != AccessStatus::kDone) client.unordered = true;
   fail_step(client, status);
@@ -185,7 +185,7 @@ void WriteBack::ordered(std::uint32_t index, AccessStatus status) {
 void WriteBack::stored(std::uint32_t index, AccessStatus status) {
   Cell& cell = core_.cells[index];
   Client& client = core_.clients[cell.client];
-  core_.target_answered(cell.client);
+  core_.target_answered(cell.client, cell.storing_group);
   cell.storing = false;
   if (client.state == ClientState::kLost) return;
   if (!core_.regions[cell.region].direct) client.unordered = true;
@@ -201,7 +201,7 @@ void WriteBack::stored(std::uint32_t index, AccessStatus status) {
 
 void WriteBack::read_back(std::uint32_t index, AccessStatus status) {
   Client& client = core_.clients[index];
-  core_.target_answered(index);
+  core_.target_answered(index, client.round_group);
   client.reading_back = false;
   fail_step(client, status);
   core_.attend(index);

@@ -52,7 +52,9 @@ struct AccessSlot {
   bool needs_entry = false;  ///< Placement: waits for receive entry `entry`.
   bool asked = false;        ///< The host has it and has not answered.
   bool open = false;
-  std::uint32_t run = 0;  ///< Accesses that will be made of it, see AccessPort::extend(); 0: it is one.
+  /// Accesses that will be made of it, see AccessPort::extend(); 0: it is one. While it is held back: how
+  /// many atomics of its queue pair come before it.
+  std::uint32_t run = 0;
 };
 static_assert(std::is_trivially_copyable_v<AccessSlot>);
 

@@ -9,6 +9,7 @@ namespace {
 using test::AccessKind;
 using test::kBase;
 using test::SlowHost;
+using wire::RoceOpcode;
 
 // A queue pair that is reset while it waits for its record used to leave its place in line behind, so that a
 // peer whose queue pairs are made anew filled the line.
@@ -56,6 +57,33 @@ TEST(RoceContextPressure, KeyFetchesOfResetQueuePairsAreBounded) {
   EXPECT_LE(host.count(AccessKind::kFetchContext), 4u);
   host.answer_all();
   EXPECT_EQ(host.sent, 1u);
+}
+
+// Whichever header names the key, its record is there before the packet is executed.
+TEST(RoceContextPressure, EveryRequestThatNamesAKeyWaitsForItsRecord) {
+  RoceConfig config;
+  config.key_cache_entries = 1;
+  SlowHost host(config);
+  const engine::QueueId queue = host.add_queue();
+  const verbs::SegmentToken one = host.add_segment();
+  const verbs::SegmentToken other = host.add_segment();
+  const auto makes_fetch = [&](auto&& give) {
+    host.answer_all();
+    host.read_nothing(queue, other);  // The record of `one` gives way.
+    host.answer_all();
+    give();
+    const bool fetched = host.count(AccessKind::kFetchContext) == 1;
+    EXPECT_EQ(host.count(AccessKind::kAtomic) + host.count(AccessKind::kWrite), 0u) << "before the record";
+    host.answer_all();
+    return fetched;
+  };
+  EXPECT_TRUE(makes_fetch([&] { host.read_nothing(queue, one); }));
+  EXPECT_TRUE(makes_fetch([&] { host.write(queue, one); }));
+  EXPECT_TRUE(makes_fetch([&] {
+    wire::Packet add = host.packet(queue, RoceOpcode::kRcFetchAdd);
+    add.roce.atomic = {kBase, 1, 0, one.id};
+    host.receive(add);
+  }));
 }
 
 // Each key that a packet names displaces another record; a host that is slow to take them must not run the

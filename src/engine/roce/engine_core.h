@@ -140,10 +140,11 @@ struct EngineCore {
     }
   }
 
-  /// Puts an access behind those of `pair` that wait for a receive entry.
+  /// Puts an access behind those of `pair` that wait for a receive entry or an atomic.
   void hold(QueuePair& pair, AccessSlot& slot) {
     port.end_run();  // It may have a place between two completions.
     slot.next = kNoSlot;
+    slot.run = pair.atomics_taken;
     if (pair.held_last == kNoSlot) {
       pair.held_first = slot.access.id;
     } else {
@@ -342,8 +343,8 @@ struct EngineCore {
     while (issued != ring.tail()) {
       if (port.available(pair.share) == 0) return starve(pair);
       AccessSlot& slot = open_completion<kPurpose, false>(pair, issued, ring[issued].operation);
-      // Behind placements that wait for their receive entry.
-      if (kAtTarget && pair.held_first != kNoSlot) {
+      // Behind placements that wait for their receive entry, and behind atomics.
+      if (kAtTarget && pair.holds_back()) {
         hold(pair, slot);
       } else {
         port.issue(slot);

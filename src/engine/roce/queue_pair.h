@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/slot_pool.h"
 #include "base/time.h"
 #include "engine/contract.h"
 #include "engine/reliability/round_trip_estimate.h"
@@ -254,7 +255,7 @@ struct Answer {
   verbs::AccessOrder order = verbs::AccessOrder::kRelaxed;
   verbs::Verb verb = verbs::Verb::kFetchAdd;
   verbs::AddressSpaceId space = 0;
-  std::uint32_t packets = 0;  ///< READ: response packets.
+  std::uint32_t packets = 0;  ///< READ: response packets. Atomic that has not started: its access slot.
   std::uint32_t fetched = 0;  ///< READ: packets whose data has been asked for.
   std::uint32_t sent = 0;     ///< READ: packets transmitted.
   std::uint32_t length = 0;   ///< READ: bytes.
@@ -380,9 +381,12 @@ struct QueuePair {
   std::uint64_t resources_saved = 0;
   std::unique_ptr<reliability::RoundTripEstimate> round_trip;  ///< Where the timeout adapts.
   std::uint32_t responses_outstanding = 0;  ///< Placements of READ and atomic results at the requester.
-  std::uint32_t held_first =
-      0xffff'ffff;  ///< Placements that wait for a receive-entry fetch: first access slot.
+  /// Placements that wait for a receive-entry fetch or an earlier atomic, and what stands behind them: first
+  /// access slot.
+  std::uint32_t held_first = 0xffff'ffff;
   std::uint32_t held_last = 0xffff'ffff;
+  std::uint32_t atomics_taken = 0;  ///< Atomics of the peer that were accepted,
+  std::uint32_t atomics_done = 0;   ///< and those among them that are carried out, modulo 2^32.
   AccessShare share;
 
   ContextState cache;
@@ -400,6 +404,10 @@ struct QueuePair {
   bool kicked = false;   ///< In the list of queue pairs to run again.
   bool starved = false;  ///< In the list of queue pairs that found no access slot.
 
+  /// Whether an atomic of the peer is not carried out yet: SENDs and WRITEs behind it wait.
+  bool has_open_atomic() const { return atomics_taken != atomics_done; }
+  /// Whether what is to reach memory next has to wait.
+  bool holds_back() const { return held_first != kNoSlot || has_open_atomic(); }
   /// Whether data of a message is on its way to memory.
   bool awaits_placements() const {
     for (Position at = answers.head(); at != answers.tail(); ++at) {

@@ -59,12 +59,16 @@ void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::P
 }
 
 // An acknowledgement covers all before it: those that are ready together become one, which stays in front.
+// One that nobody asked for may stand for what was dropped, see drop_reads(): it says nothing.
 void Responder::merge_acknowledgements(QueuePair& pair, wire::Packet& out) {
   if (core_.config.acknowledge_every_request) return;
   const Answer* last = nullptr;
   while (pair.answers.size() > 1) {
     const Answer& next = pair.answers[pair.answers.head() + 1];
-    if (next.kind != AnswerKind::kAcknowledge || !next.closed || next.outstanding > 0 || next.failed) break;
+    if (next.kind != AnswerKind::kAcknowledge || !next.closed || next.outstanding > 0 || next.failed ||
+        next.silent) {
+      break;
+    }
     pair.answers.pop();
     ++core_.counters.acknowledgements_merged;
     last = &next;
@@ -143,7 +147,7 @@ bool Responder::is_taking(const QueuePair& pair) const {
   const ResponderContext& responder = pair.context.responder;
   return pair.in_use && pair.context.state == QueueState::kReadyToSend &&
          pair.service == Service::kReliable && pair.context.partition_key == wire::kDefaultPartitionKey &&
-         responder.message == MessageInProgress::kNone && !responder.nak_sent && pair.held_first == kNoSlot &&
+         responder.message == MessageInProgress::kNone && !responder.nak_sent && !pair.holds_back() &&
          !core_.config.advertise_credits;
 }
 
@@ -229,7 +233,7 @@ void Responder::place(QueuePair& pair, Answer& answer, const wire::Packet& packe
   slot.needs_entry = slot.for_receive && !pair.receives.is_fetched(entry);
   slot.entry = entry;
   slot.remote_key = remote_key;
-  if (slot.needs_entry || pair.held_first != kNoSlot) {
+  if (slot.needs_entry || pair.holds_back()) {
     core_.hold(pair, slot);
   } else {
     core_.port.issue(slot);
@@ -407,17 +411,26 @@ void Responder::receive_fetched(QueuePair& pair, const AccessSlot& slot, const A
   const bool failed = result.status != AccessStatus::kDone;
   pair.receives.note_fetched(slot.position);
   if (failed && !cleared) pair.receives.note_bad(first);
+  if (release_held(pair, failed && cleared)) return list_if_ready(pair);
+  // A message that needs no memory but its entry may have been acknowledged meanwhile.
+  if (!failed || cleared || !pair.receives.is_bad(pair.receives.taken() - 1)) return;
+  end_entry(pair, pair.receives.taken() - 1, verbs::CompletionStatus::kLocalOperation);
+  fail(pair);
+}
+
+bool Responder::release_held(QueuePair& pair, bool fetch_failed) {
   // What is held across a flush is held for entries that were flushed.
   const auto is_bad = [&](Position entry) {
-    return pair.receives.is_bad(entry) || (failed && cleared && pair.receives.is_cleared(entry));
+    return pair.receives.is_bad(entry) || (fetch_failed && pair.receives.is_cleared(entry));
   };
   bool refused = false;
   while (pair.held_first != kNoSlot) {
     AccessSlot& held = core_.port.slot(pair.held_first);
-    if (held.needs_entry && !pair.receives.is_fetched(held.entry)) break;
+    if (is_behind_atomic(pair, held) || (held.needs_entry && !pair.receives.is_fetched(held.entry))) break;
     pair.held_first = held.next;
     if (pair.held_first == kNoSlot) pair.held_last = kNoSlot;
-    if (held.for_receive && is_bad(held.entry)) {
+    held.run = 0;
+    if (held.for_receive && held.purpose == AccessPurpose::kPlacement && is_bad(held.entry)) {
       if (pair.answers.contains(held.position)) {
         --pair.answers[held.position].outstanding;
         fail_placement(pair, pair.answers[held.position], held.detail, held.entry);
@@ -428,11 +441,7 @@ void Responder::receive_fetched(QueuePair& pair, const AccessSlot& slot, const A
       core_.port.issue(held);
     }
   }
-  if (refused) return list_if_ready(pair);
-  // A message that needs no memory but its entry may have been acknowledged meanwhile.
-  if (!failed || cleared || !pair.receives.is_bad(pair.receives.taken() - 1)) return;
-  end_entry(pair, pair.receives.taken() - 1, verbs::CompletionStatus::kLocalOperation);
-  fail(pair);
+  return refused;
 }
 
 void Responder::refuse_bad_entry(QueuePair& pair, const wire::Packet& packet) {
@@ -503,22 +512,52 @@ void Responder::placement_failed(QueuePair& pair, Answer& answer, const AccessSl
     pair.receives.note_fault(slot.entry, verbs::CompletionStatus::kLocalAccess);
 }
 
+void Responder::drop_held(QueuePair& pair, AccessSlot& held) {
+  held.run = 0;
+  if (held.purpose == AccessPurpose::kPlacement) {
+    // Its message may be complete but for the data, which will never be there.
+    if (held.for_receive) end_entry(pair, held.entry, verbs::CompletionStatus::kFlushed);
+    core_.close_access(held);
+  } else {
+    core_.port.issue(held);  // A completion record, which the program still polls.
+  }
+}
+
 void Responder::discard_held(QueuePair& pair) {
   while (pair.held_first != kNoSlot) {
     AccessSlot& slot = core_.port.slot(pair.held_first);
     pair.held_first = slot.next;
-    if (slot.purpose == AccessPurpose::kPlacement) {
-      // Its message may be complete but for the data, which will never be there.
-      if (slot.for_receive) end_entry(pair, slot.entry, verbs::CompletionStatus::kFlushed);
-      core_.close_access(slot);
-    } else {
-      core_.port.issue(slot);  // A completion record, which the program still polls.
-    }
+    drop_held(pair, slot);
   }
   pair.held_last = kNoSlot;
 }
 
+void Responder::drop_behind_atomics(QueuePair& pair) {
+  if (!pair.has_open_atomic()) return;
+  std::uint32_t last = kNoSlot;
+  std::uint32_t index = pair.held_first;
+  while (index != kNoSlot && !is_behind_atomic(pair, core_.port.slot(index))) {
+    last = index;
+    index = core_.port.slot(index).next;
+  }
+  (last == kNoSlot ? pair.held_first : core_.port.slot(last).next) = kNoSlot;
+  pair.held_last = last;
+  while (index != kNoSlot) {
+    AccessSlot& held = core_.port.slot(index);
+    index = held.next;
+    // A message without data has not been taken either.
+    if (held.purpose != AccessPurpose::kPlacement && pair.receive_completions.contains(held.position)) {
+      verbs::CompletionStatus& status = pair.receive_completions[held.position].status;
+      if (status == verbs::CompletionStatus::kSuccess) status = verbs::CompletionStatus::kFlushed;
+    }
+    drop_held(pair, held);
+  }
+  pair.atomics_done = pair.atomics_taken;
+}
+
 void Responder::discard(QueuePair& pair) {
+  drop_behind_atomics(pair);
+  for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) drop_atomic(pair.answers[at]);
   pair.answers.clear();
   forget_read_data(pair);
   pair.held_answers = 0;

@@ -283,6 +283,18 @@ class Responder {
     if (pair.receives.free_entries() > 0) return true;
     return pair.config.receive_queue != engine::kOwn && core_.draw_receive(pair);
   }
+  /// Whether an access that is held back waits for an atomic.
+  static bool is_behind_atomic(const QueuePair& pair, const AccessSlot& held) {
+    return static_cast<std::int32_t>(held.run - pair.atomics_done) > 0;
+  }
+  /// Issues what has been held back and need not be any more. True when a placement was refused instead.
+  /// `fetch_failed`: the receive entries that came last.
+  bool release_held(QueuePair& pair, bool fetch_failed);
+  /// What waits for an atomic will not happen.
+  void drop_behind_atomics(QueuePair& pair);
+  void drop_held(QueuePair& pair, AccessSlot& held);
+  /// The atomic will not start.
+  void drop_atomic(Answer& answer);
   /// The packet `psn` of a message cannot be placed, and never will be.
   void fail_placement(QueuePair& pair, Answer& answer, Psn psn, Position entry);
   /// The packet was accepted; when the receive entry of its message could not be fetched, its answer is a
@@ -300,7 +312,7 @@ class Responder {
   [[gnu::noinline]] void fetch_receives_ahead(QueuePair& pair, wire::OperationTag operation);
   /// Starts the newest answer, a READ or atomic.
   void start_newest(TimePs now, QueuePair& pair, Answer& answer);
-  bool start(TimePs now, QueuePair& pair, Answer& answer, Position at);
+  void start(TimePs now, QueuePair& pair, Answer& answer);
   void start_held(TimePs now, QueuePair& pair) {
     if (pair.answers.empty()) return;
     if (pair.held_answers > 0) start_held_answers(now, pair, pair.answers.head());

@@ -176,7 +176,18 @@ bool Responder::take_atomic(TimePs now, QueuePair& pair, const wire::Packet& pac
   answer.resource = saved.number;
   answer.operation = packet.operation;
   answer.held_since = now;
+  // It has its slot from now on: what comes behind it may take all others, and waits for it.
+  AccessSlot& slot = core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair,
+                                       pair.answers.tail() - 1, true, answer.space);
+  slot.access.atomic = answer.verb;
+  slot.access.address = answer.address;
+  slot.access.length = 8;
+  slot.access.operand[0] = answer.operand;
+  slot.access.compare[0] = answer.compare;
+  slot.access.operation = answer.operation;
+  answer.packets = slot.access.id;
   ++pair.held_answers;
+  ++pair.atomics_taken;
   start_newest(now, pair, answer);
   return true;
 }
@@ -193,27 +204,13 @@ void Responder::start_newest(TimePs now, QueuePair& pair, Answer& answer) {
     const Answer& before = pair.answers[at - 1];
     if (before.kind != AnswerKind::kRead || !before.started) return start_held(now, pair);
   }
-  start(now, pair, answer, at);
+  start(now, pair, answer);
   expand_reads(pair);
 }
 
-// False when an atomic has to wait for an access slot.
-[[gnu::always_inline]] inline bool Responder::start(TimePs now, QueuePair& pair, Answer& answer,
-                                                    Position at) {
+[[gnu::always_inline]] inline void Responder::start(TimePs now, QueuePair& pair, Answer& answer) {
   if (answer.kind == AnswerKind::kAtomic) {
-    if (core_.port.available(pair.share) == 0) {
-      core_.starve(pair);
-      return false;
-    }
-    AccessSlot& slot =
-        core_.open_access(AccessPurpose::kAtomic, AccessKind::kAtomic, pair, at, true, answer.space);
-    slot.access.atomic = answer.verb;
-    slot.access.address = answer.address;
-    slot.access.length = 8;
-    slot.access.operand[0] = answer.operand;
-    slot.access.compare[0] = answer.compare;
-    slot.access.operation = answer.operation;
-    core_.port.issue(slot);
+    core_.port.issue(core_.port.slot(answer.packets));
   }
   answer.started = true;
   --pair.held_answers;
@@ -221,7 +218,11 @@ void Responder::start_newest(TimePs now, QueuePair& pair, Answer& answer) {
     core_.tracer->span(answer.operation, trace::Stage::kOrderWait, answer.held_since, now,
                        core_.config.host.number);
   }
-  return true;
+}
+
+void Responder::drop_atomic(Answer& answer) {
+  if (answer.kind == AnswerKind::kAtomic && !answer.started)
+    core_.close_access(core_.port.slot(answer.packets));
 }
 
 // Starts READs and atomics whose earlier writes and atomics are in memory. [IBTA vol 1 table 79: SENDs and
@@ -232,9 +233,9 @@ void Responder::start_held_answers(TimePs now, QueuePair& pair, Position from) {
   for (Position at = from; settled && at != pair.answers.tail(); ++at) {
     Answer& answer = pair.answers[at];
     if (answer.kind == AnswerKind::kRead || answer.kind == AnswerKind::kAtomic) {
-      if (!answer.started && !start(now, pair, answer, at)) break;
+      if (!answer.started) start(now, pair, answer);
     }
-    if (answer.kind != AnswerKind::kRead) settled = answer.outstanding == 0;
+    if (answer.kind != AnswerKind::kRead) settled = answer.outstanding == 0 && !answer.failed;
   }
 }
 
@@ -373,6 +374,11 @@ void Responder::atomic_done(TimePs now, QueuePair& pair, const AccessSlot& slot,
     answer.failed = true;
     answer.fault_psn = answer.psn;
   }
+  // What stands behind one that failed will not happen, see drop_behind_atomics().
+  if (!answer.failed && pair.has_open_atomic()) {
+    ++pair.atomics_done;
+    release_held(pair, false);
+  }
   SavedResource& saved = pair.resources[(answer.resource - 1) % pair.context.responder.resource_limit];
   if (saved.number == answer.resource && !answer.failed) {
     saved.done = true;
@@ -392,11 +398,20 @@ void Responder::drop_reads(QueuePair& pair) {
     any |= answer.kind == AnswerKind::kRead || answer.kind == AnswerKind::kAtomic;
   }
   if (!any) return;
+  drop_behind_atomics(pair);
+  bool dropped = false;
   // Their places stay: answers of memory know those behind them by their positions.
   for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) {
     Answer& answer = pair.answers[at];
     const bool waits = answer.kind == AnswerKind::kAtomic && !answer.started;
-    if (answer.kind != AnswerKind::kRead && !waits) continue;
+    const bool stays = answer.kind == AnswerKind::kAtomic ? !waits : answer.kind != AnswerKind::kRead;
+    // Nothing behind an atomic that is not carried out has touched memory.
+    if (stays && !(dropped && answer.kind == AnswerKind::kAcknowledge)) {
+      dropped |= answer.kind == AnswerKind::kAtomic && answer.outstanding > 0;
+      continue;
+    }
+    dropped |= waits;
+    drop_atomic(answer);
     answer.kind = AnswerKind::kAcknowledge;
     answer.outstanding = 0;
     answer.closed = true;
@@ -414,6 +429,7 @@ void Responder::revoke(QueuePair& pair, std::uint32_t remote_key, bool by_peer) 
     if (answer.remote_key != remote_key) continue;
     if (answer.kind == AnswerKind::kRead) answer.revoked = true;
     if (answer.kind == AnswerKind::kAtomic && !answer.started) {
+      drop_atomic(answer);
       answer.started = true;
       answer.outstanding = 0;
       answer.failed = true;
@@ -439,6 +455,7 @@ void Responder::revoke(QueuePair& pair, std::uint32_t remote_key, bool by_peer) 
         answer.closed = true;
         any = true;
       }
+      slot.run = 0;
       core_.close_access(slot);
     } else {
       last = index;

@@ -51,7 +51,7 @@ void EngineCore::issue_shared(QueuePair& pair, PositionRing<CompletionEntry>& ri
     }
     slot.detail = ticket->number;
     slot.remote_key = ticket->table_index;
-    if (at_target && pair.held_first != kNoSlot && !pair.ending) {
+    if (at_target && pair.holds_back() && !pair.ending) {
       hold(pair, slot);
     } else {
       port.issue(slot);

@@ -32,7 +32,8 @@ Result<void> ContextStore::reserve(ContextKey key) {
   const auto channels =
       static_cast<std::uint32_t>(entries_[static_cast<std::size_t>(ContextKind::kTpChannel)].size());
   const std::uint64_t packets =
-      config.parked_packets + SharedRoom(config.parked_packets, kParkedShare, kParkedCommon).fit(channels);
+      config.parked_packets +
+      SharedRoom::with_shares_inside(config.parked_packets, kParkedShare, kParkedCommon).fit(channels);
   const std::uint64_t messages =
       SharedRoom(config.inbound_messages, kMessageShare, kMessagesCommon).fit(channels);
   const std::uint64_t steps = records + channels + packets + messages + config.load_store_services;

@@ -292,5 +292,43 @@ TEST(UbForgedRequests, WhatCarriesNoDataIsOnePacket) {
   }
 }
 
+// A Write whose packets arrive ahead of an earlier one, and two of them say that they are the last: it is
+// refused, as it is when they come in their turn.
+TEST(UbForgedRequests, ARequestEndsOnceThoughItComesAheadOfItsTurn) {
+  for (const bool ahead : {false, true}) {
+    Star world;
+    std::vector<wire::Packet> requests;
+    world.lose = [&](const wire::Packet& packet) {
+      if (packet.source.number != 0 || packet.ub.transaction != wire::UbTransaction::kRequest) return false;
+      requests.push_back(packet);
+      return true;
+    };
+    world.post(Verb::kWrite, 1, 64);
+    world.pair.run_to(microseconds(1));
+    ASSERT_FALSE(requests.empty());
+    wire::Packet before = requests[0];
+    before.payload = wire::pattern_payload(1, 0, 64);
+    wire::Packet last = before;
+    last.ub.rtph.psn = wire::psn_add(last.ub.rtph.psn, 1);
+    last.ub.rtph.tpmsn = wire::psn_add(last.ub.rtph.tpmsn, 1);
+    last.ub.request.tassn = static_cast<std::uint16_t>(last.ub.request.tassn + 1);
+    wire::Packet last_again = last;
+    last_again.ub.rtph.psn = wire::psn_add(last_again.ub.rtph.psn, 1);
+    if (!ahead) world.pair.inject(1, before);
+    world.pair.inject(1, last_again);
+    world.pair.inject(1, last);
+    if (ahead) world.pair.inject(1, before);
+    world.pair.run_to(microseconds(2));
+    std::size_t refused = 0;
+    for (const wire::Packet& answer : world.responses(1)) {
+      if (answer.ub.response.tassn != last.ub.request.tassn) continue;
+      ++refused;
+      EXPECT_EQ(answer.ub.response.status, wire::UbResponseStatus::kError);
+    }
+    EXPECT_GT(refused, 0u);
+    EXPECT_EQ(world.pair.engine(1).counters().dropped_malformed, 1u);
+  }
+}
+
 }  // namespace
 }  // namespace wharf::ub

@@ -69,7 +69,7 @@ class FusedWindow {
   /// What the receive window expected when an acknowledgement with a bitmap was asked for.
   std::uint64_t asked_at = 0;
 
-  /// Of the sender at this end: the peer has acknowledged something since attempts ran out last.
+  /// Of the sender at this end: the peer has acknowledged something since the present tries began.
   bool heard = false;
 
  private:

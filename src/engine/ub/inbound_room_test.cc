@@ -162,6 +162,41 @@ TEST(UbInboundRoom, AHostileHostTakesNobodyElsesRoom) {
   }
 }
 
+// One host fills all places for packets that wait for earlier ones: another one finds one for its own.
+TEST(UbInboundRoom, EachHostHasAPlaceForAPacketThatWaits) {
+  UbConfig config = tiny(1U << 16U, 1U << 16U);
+  config.receive_window = 1U << 16U;
+  Server server(3, config);
+  wire::Packet sample[3];
+  server.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    if (packet.source.number != 0 && packet.ub.rtph.opcode == wire::TpOpcode::kReliable)
+      sample[packet.source.number] = packet;
+    return false;
+  };
+  for (const std::uint32_t host : {1U, 2U}) {
+    server.read(host);
+    server.pair().drain(host);
+  }
+  server.pair().run_until_idle();
+  for (const std::uint32_t host : {1U, 2U}) server.pair().host(host).plugged = false;
+  const auto give = [&](std::uint32_t host, std::uint32_t ahead) {
+    wire::Packet packet = sample[host];
+    packet.ub.rtph.psn = wire::psn_add(packet.ub.rtph.psn, 1 + ahead);
+    packet.ub.rtph.tpmsn = wire::psn_add(packet.ub.rtph.tpmsn, 1 + ahead);
+    packet.ub.request.tassn = static_cast<std::uint16_t>(packet.ub.request.tassn + 1 + ahead);
+    server.pair().inject(0, packet);
+  };
+  const auto refused = [&] { return server.pair().engine(0).counters().dropped_no_shared_room; };
+  for (std::uint32_t ahead = 1; refused() == 0; ++ahead) {
+    ASSERT_LT(ahead, 10'000U);
+    give(1, ahead);
+  }
+  give(2, 1);
+  EXPECT_EQ(refused(), 1U);
+  give(2, 2);
+  EXPECT_EQ(refused(), 2U) << "that was its share";
+}
+
 // The same where a host may hold far more than all hosts have in common beyond their shares: it takes all of
 // that, and the others go on with what is theirs.
 TEST(UbInboundRoom, AHostileHostThatTakesAllCommonPlacesLeavesTheOthersTheirShare) {

@@ -108,6 +108,39 @@ TEST_F(Reconnect, WhatWaitedBehindAGapIsForgotten) {
   }
 }
 
+// ROL: a host that acknowledges in the course of the tries has time to execute. One that acknowledged before
+// them, and says nothing now, is given up after the first.
+TEST_F(Reconnect, WhatWasAcknowledgedBeforeTheTriesGivesNoTime) {
+  for (const bool answered_late : {false, true}) {
+    UbConfig config = impatient();
+    config.service = engine::ServiceMode::kOrderedByTransport;
+    World world(config);
+    ASSERT_TRUE(world.finish(world.request(Verb::kWrite, 64)).ok());
+    std::vector<wire::Packet> old;
+    world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+      old.push_back(packet);
+      return packet.source.number == 1;
+    };
+    if (answered_late) {
+      // Executed, and the acknowledgement comes once more while nothing is under way.
+      ASSERT_EQ(world.pair().post(0, world.queue(0), world.request(Verb::kWrite, 64)),
+                engine::PostStatus::kOk);
+      world.pair().run_to(world.now() + microseconds(5));
+      ASSERT_EQ(old.back().source.number, 1u);
+      const wire::Packet acknowledgement = old.back();
+      for (int copy = 0; copy < 2; ++copy) {
+        world.engine(0).receive(world.now(), 0, acknowledgement);
+        world.pair().drain(0);
+      }
+      ASSERT_EQ(world.pair().host(0).completions.size(), 2u);
+    }
+    world.pair().wire().options().drop_if = [](const wire::Packet&) { return true; };
+    const std::uint64_t timeouts = world.counters(0).timeouts;
+    EXPECT_EQ(world.finish(world.request(Verb::kWrite, 64)).status, CompletionStatus::kRetryExhausted);
+    EXPECT_EQ(world.counters(0).timeouts - timeouts, 1u);
+  }
+}
+
 // What the end that had not noticed still has under way ends in an error, once, and its peers hear of it.
 TEST_F(Reconnect, RequestsOfTheOtherEndEndOnce) {
   for (const std::uint32_t cache : {0u, 1u, 2u}) {

@@ -36,7 +36,7 @@ constexpr std::uint64_t tpmsn_key(std::uint32_t channel, wire::Psn tpmsn) {
 Responder::Responder(EngineParts& parts)
     : parts_(parts),
       message_room_(parts.config.inbound_messages, kMessageShare, kMessagesCommon),
-      ahead_room_(parts.config.parked_packets, kParkedShare, kParkedCommon),
+      ahead_room_(SharedRoom::with_shares_inside(parts.config.parked_packets, kParkedShare, kParkedCommon)),
       parked_packets_(parts.config.parked_packets) {
   make_room(0);
 }
@@ -182,16 +182,7 @@ void Responder::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
   const std::uint32_t index = claimed ? parked_[parked].message : open_message(channel, packet, !last, false);
   InboundMessage& message = messages_[index];
   if (!claimed) ++message.pending;
-  if (last) {
-    if (message.last_delivered) [[unlikely]] {  // It had ended: two packets say that they are the last.
-      ++parts_.counters.dropped_malformed;
-      refuse(index, wire::UbResponseInfo::kLength);
-    } else {
-      message.last_delivered = true;
-      unlist(index);
-      fuse(index, number);
-    }
-  }
+  if (last) end_message(index, number);
   const std::uint32_t offset = message.received;
   message.received += packet.payload.length;
   step(now, index, packet, offset, parked);
@@ -208,12 +199,20 @@ std::uint32_t Responder::receive_ahead(TimePs now, std::uint32_t channel, const 
 }
 
 void Responder::deliver_ahead(TimePs now, std::uint32_t index, bool last, std::uint64_t number) {
-  if (last) {
-    messages_[index].last_delivered = true;
-    unlist(index);
-    fuse(index, number);
-  }
+  if (last) end_message(index, number);
   settle_pending(now, index);
+}
+
+void Responder::end_message(std::uint32_t index, std::uint64_t number) {
+  InboundMessage& message = messages_[index];
+  if (message.last_delivered) [[unlikely]] {  // It had ended: two packets say that they are the last.
+    ++parts_.counters.dropped_malformed;
+    refuse(index, wire::UbResponseInfo::kLength);
+    return;
+  }
+  message.last_delivered = true;
+  unlist(index);
+  fuse(index, number);
 }
 
 void Responder::cancel_ahead(TimePs now, std::uint32_t index) {

@@ -270,6 +270,8 @@ class Responder {
   std::uint32_t keep_packet(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   std::uint32_t open_message(std::uint32_t channel, const wire::Packet& packet, bool listed, bool early);
   void unlist(std::uint32_t index);
+  /// Its last packet is delivered, under that number.
+  void end_message(std::uint32_t index, std::uint64_t number);
   void step(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset,
             std::uint32_t parked);
   Step step_one_sided(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t parked);

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kPacketShare =
 inline constexpr std::uint32_t kPacketsCommon = 16384;
 inline constexpr std::uint32_t kAheadShare = 1;  ///< Packets of a host that have arrived before earlier ones.
 inline constexpr std::uint32_t kAheadCommon = 16384;
-inline constexpr std::uint32_t kParkedShare = 0;  ///< Of these, the ones that have to be kept until then.
+inline constexpr std::uint32_t kParkedShare = 1;  ///< Of these, the ones that have to be kept until then.
 inline constexpr std::uint32_t kParkedCommon = 4096;
 inline constexpr std::uint32_t kSegmentShare = 8;  ///< TA segments of a jetty.
 inline constexpr std::uint32_t kSegmentsCommon = 16384;
@@ -37,11 +37,21 @@ class SharedRoom {
   /// `common` beyond these, or less when there are too few holders to use them.
   SharedRoom(std::uint32_t most, std::uint32_t share, std::uint32_t common)
       : most_(most), share_(std::min(most, share)), common_most_(common) {}
+  /// The shares are taken from `common`, but for half of it: many holders need no more places than few.
+  static SharedRoom with_shares_inside(std::uint32_t most, std::uint32_t share, std::uint32_t common) {
+    SharedRoom room(most, share, common);
+    room.shares_inside_ = true;
+    return room;
+  }
 
   /// There are `holders`; gives the places that the pool needs. Never fewer holders than before.
   std::uint32_t fit(std::uint32_t holders) {
-    const auto common = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(common_most_, std::uint64_t{holders} * (most_ - share_)));
+    const std::uint64_t shares = std::uint64_t{holders} * share_;
+    const std::uint64_t inside = shares_inside_ ? std::min<std::uint64_t>(shares, common_most_ / 2) : 0;
+    const auto fitting = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(common_most_ - inside, std::uint64_t{holders} * (most_ - share_)));
+    // Those that somebody has do not become anybody's share.
+    const std::uint32_t common = std::max(fitting, common_ - common_left_);
     common_left_ += common - common_;
     common_ = common;
     return holders * share_ + common_;
@@ -100,6 +110,7 @@ class SharedRoom {
   std::uint32_t most_;
   std::uint32_t share_;
   std::uint32_t common_most_;
+  bool shares_inside_ = false;
   std::uint32_t common_ = 0;
   std::uint32_t common_left_ = 0;  ///< Of common_: nobody has them.
 };

@@ -59,6 +59,23 @@ TEST(SharedRoom, AShareIsNeverMoreThanOneMayHave) {
   EXPECT_FALSE(room.has(held));
 }
 
+TEST(SharedRoom, SharesMayLieInsideOfWhatIsCommon) {
+  SharedRoom room = SharedRoom::with_shares_inside(20, 1, 10);
+  EXPECT_EQ(room.fit(1), 10U);
+  std::uint32_t greedy = 0;
+  while (room.has(greedy)) room.take(greedy);
+  EXPECT_EQ(greedy, 10U);
+  // What somebody has by now stays so, and a newcomer has its own.
+  EXPECT_EQ(room.fit(3), 12U);
+  std::uint32_t honest = 0;
+  ASSERT_TRUE(room.has(honest));
+  room.take(honest);
+  EXPECT_FALSE(room.has(honest));
+  while (greedy > 0) room.give(greedy);
+  EXPECT_EQ(room.fit(4), 10U);
+  EXPECT_EQ(room.fit(8), 13U) << "half of it stays common";
+}
+
 /// One interface with as many queues as peers, each connected to a host of its own.
 class Crowd {
  public:

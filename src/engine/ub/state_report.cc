@@ -37,9 +37,11 @@ StateReport state_report(std::uint64_t jetties, std::uint64_t hosts, const UbCon
     add(report.beyond, report.beyond_bytes, record, each,
         SharedRoom(most, share, common).fit(static_cast<std::uint32_t>(holders)));
   };
+  SharedRoom parked = SharedRoom::with_shares_inside(config.parked_packets, kParkedShare, kParkedCommon);
   pooled("sent_packet", sizeof(TxPacket), config.send_window, kPacketShare, kPacketsCommon, hosts);
   pooled("early_packet", sizeof(std::uint32_t), config.receive_window, kAheadShare, kAheadCommon, hosts);
-  pooled("parked_packet", sizeof(ParkedPacket), config.parked_packets, kParkedShare, kParkedCommon, hosts);
+  add(report.beyond, report.beyond_bytes, "parked_packet", sizeof(ParkedPacket),
+      parked.fit(static_cast<std::uint32_t>(hosts)));
   pooled("inbound_message", sizeof(InboundMessage), config.inbound_messages, kMessageShare, kMessagesCommon,
          hosts);
   pooled("transaction", sizeof(Transaction), config.transactions_per_jetty, kSegmentShare, kSegmentsCommon,

@@ -202,6 +202,7 @@ void TpLayer::follow_round_trip(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
   if (!round_trips_.empty()) [[unlikely]]
     follow_round_trip(now, index);
+  if (channel.fused != nullptr) channel.fused->heard = false;  // The tries begin anew.
   channel.timer.progress(parts_.config.retransmission, now, channel.send.una() < channel.send_cursor,
                          first_timeout(index));
   set_timer(index);
@@ -238,6 +239,7 @@ void TpLayer::follow_round_trip(TimePs now, std::uint32_t index) {
   }
   if (channel.timer.running()) return;
   if (auto* estimate = round_trip(index)) estimate->begin(channel.send.una(), now);
+  if (channel.fused != nullptr) channel.fused->heard = false;
   channel.timer.start(parts_.config.retransmission, now, first_timeout(index));
   set_timer(index);
 }
@@ -303,7 +305,8 @@ void TpLayer::timed_out(TimePs now, std::uint32_t index) {
       break;
     }
     case reliability::RetransmissionTimer::Expiry::kExhausted:
-      // A peer that acknowledges, and has not executed for long, is there.
+      // A peer that has acknowledged since the tries began, and not executed, is there. What it said before
+      // them tells nothing: it may have died since.
       if (channel.fused != nullptr && std::exchange(channel.fused->heard, false)) {
         channel.timer.start(parts_.config.retransmission, now, first_timeout(index));
         rewind(index);

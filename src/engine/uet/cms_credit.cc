@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/uet/engine_parts.h"
+#include "engine/uet/pds_next.h"
 
 namespace wharf::uet {
 namespace {
@@ -34,6 +35,13 @@ bool Cms::ask_for_credit(TimePs now, std::uint32_t ccc) {
     if (context.credit_requests == 0) context.credit_requests = 1;
     return false;
   }
+  // A PDC that has nothing to send any more stays listed until its turn comes, which without credit is never:
+  // one that waits for credit asks, and it is the one whose tries count when nobody answers.
+  while (!context.pdcs.empty() && !parts_.pds.sendable(parts_.pds.pdc(context.pdcs.head))) {
+    const std::uint32_t idle = context.pdcs.pop(parts_.pds, &Pdc::next_ready);
+    parts_.pds.pdc(idle).on_ready_list = false;
+  }
+  if (context.pdcs.empty()) return false;
   const std::uint32_t pdc = context.pdcs.head;
   const std::uint8_t tries = std::min(context.credit_requests, kRequestBackOff);
   context.credit_request_at = now + parts_.config.credit.base_rtt * (std::int64_t{1} << tries);

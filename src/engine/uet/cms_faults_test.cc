@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/uet/engine_parts.h"
+#include "tests/support/uet_answers.h"
 #include "tests/support/uet_world.h"
 
 namespace wharf::uet {
@@ -86,6 +87,31 @@ TEST(CreditFaults, Uet_3_6_14_ASourceWithoutCreditGivesUpAPeerThatIsSilent) {
   world.lose = [](const wire::Packet& packet) { return packet.source.number == 1; };
   ASSERT_EQ(world.post(world.request(verbs::Verb::kWrite, 50'000)), engine::PostStatus::kOk);
   world.pass(milliseconds(10));
+  ASSERT_EQ(world.completions(0).size(), 2U) << world.pair().waiting_report();
+  EXPECT_EQ(world.completions(0).back().status, verbs::CompletionStatus::kRetryExhausted);
+}
+
+// The PDC that stands first has been acknowledged meanwhile: the one behind it asks, and its tries end.
+TEST(CreditFaults, Uet_3_6_14_APdcWithNothingToSendDoesNotStandInFrontOfOthers) {
+  World world(credited());
+  world.watch();
+  bool silent = false;
+  world.lose = [&silent](const wire::Packet& packet) {
+    return packet.source.number == 1 && (silent || wire::is_uet_ack(packet.uet.prologue.type));
+  };
+  ASSERT_EQ(world.post(world.request(verbs::Verb::kWrite, 7 * 4096)), engine::PostStatus::kOk);
+  const Pdc& first = world.engine(0).parts().pds.pdc(0);
+  world.pass(microseconds(60));
+  ASSERT_EQ(first.tx.in_flight, 7U);
+  silent = true;
+  for (int i = 0; i < 300 && first.tx.resend.empty(); ++i) world.pass(microseconds(1));
+  ASSERT_FALSE(first.tx.resend.empty());
+  verbs::WorkRequest behind = world.request(verbs::Verb::kWrite, 4096);
+  behind.delivery = verbs::Delivery::kOrdered;
+  ASSERT_EQ(world.post(behind), engine::PostStatus::kOk);
+  world.pair().inject(0, acknowledgement_of(world, first.tx.next - 1));
+  ASSERT_TRUE(first.tx.resend.empty());
+  world.pass(milliseconds(20));
   ASSERT_EQ(world.completions(0).size(), 2U) << world.pair().waiting_report();
   EXPECT_EQ(world.completions(0).back().status, verbs::CompletionStatus::kRetryExhausted);
 }

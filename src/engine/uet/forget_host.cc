@@ -16,10 +16,11 @@ Result<void> UetEngine::forget_host(TimePs now, wire::HostAddress remote) {
         fmt::format("host {}: memory is at work on a packet of it or for it, expected none", remote.number));
   }
   parts.initiator.flush_posted(remote);
+  // First, or a receive that the end of a PDC gives back would ask the host for another message.
+  parts.target.forget_host(remote);
   parts.pds.forget_host(now, remote);
   parts.rudi.forget_host(now, remote);
   parts.initiator.forget_host(now, remote);
-  parts.target.forget_host(remote);
   parts.cms.forget_host(now, remote);
   parts.initiator.settle(now);
   parts.pds.settle(now);

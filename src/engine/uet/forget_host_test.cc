@@ -81,6 +81,33 @@ TEST(UetForgetHost, WaitsForMemoryThatIsAtWork) {
   EXPECT_FALSE(refused());
 }
 
+// A receive that the end gives back asked the host for its other message, on a PDC that nobody ended.
+TEST(UetForgetHost, AsksForNoOtherMessageOfTheHost) {
+  UetConfig config;
+  config.large_send = LargeSend::kDeferrable;
+  config.large_send_bytes = 1000;
+  World world(config);
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(world.post(world.request(Verb::kSend, 30'000)), PostStatus::kOk);
+  world.pass(microseconds(50));
+  ASSERT_EQ(world.counters(0).messages_deferred, 2u);
+  world.watch();
+  world.lose = [](const wire::Packet&) { return true; };
+  ASSERT_EQ(world.pair().post_receive(1, world.queue(1), world.receive(0, 30'000)), PostStatus::kOk);
+  world.pass(microseconds(5));
+  ASSERT_FALSE(world.sent.empty());
+  const std::uint64_t opened = world.counters(1).pdcs_opened;
+  world.lose = [](const wire::Packet& packet) { return packet.source.number == 0; };
+  world.sent.clear();
+  ASSERT_TRUE(world.engine(1).forget_host(world.now(), {0}).ok());
+  world.pair().drain(1);
+  world.pass(microseconds(50));
+  for (const wire::Packet& packet : world.sent) EXPECT_EQ(packet.source.number, 0u);
+  EXPECT_EQ(world.counters(1).pdcs_opened, opened);
+  std::vector<std::string> waiting;
+  world.engine(1).describe_waiting(waiting);
+  EXPECT_TRUE(waiting.empty()) << waiting.front();
+}
+
 /// Less time than an idle PDC lives.
 bool succeeds(World& world, const verbs::WorkRequest& request) {
   const std::size_t before = world.completions(0).size();

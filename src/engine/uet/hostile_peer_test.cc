@@ -5,6 +5,7 @@
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/uet_engine.h"
+#include "tests/support/uet_answers.h"
 #include "tests/support/uet_packets.h"
 #include "tests/support/uet_world.h"
 
@@ -179,14 +180,7 @@ TEST_F(HostilePeer, AControlPacketThatASackAndANackNameIsSentAgain) {
   world().pass(microseconds(1));
   const Pdc& source = world().engine(0).parts().pds.pdc(0);
   const Pdc& target = world().engine(1).parts().pds.pdc(0);
-  wire::Packet packet = wire::uet_packet();
-  packet.source = {1};
-  packet.destination = {0};
-  wire::UetAck& ack = wire::use_ack(packet.uet);
-  ack.source_pdcid = target.local_id;
-  ack.destination_pdcid = source.local_id;
-  ack.cumulative_psn = source.tx.start;
-  wire::use_ack_congestion(packet.uet);
+  wire::Packet packet = acknowledgement_of(world(), source.tx.start);
   packet.uet.prologue.flags = wire::uet_request_flags(wire::UetAckRequest::kClose);
   world().pair().inject(0, packet);
   ASSERT_EQ(source.state, PdcState::kCloseAckWait);
@@ -194,17 +188,9 @@ TEST_F(HostilePeer, AControlPacketThatASackAndANackNameIsSentAgain) {
   packet.uet.ack_congestion.sack_psn_offset = 1;
   packet.uet.ack_congestion.sack_bitmap = 1;  // The CLOSE_CMD.
   world().pair().inject(0, packet);
-  wire::Packet refusal = wire::uet_packet();
-  refusal.source = {1};
-  refusal.destination = {0};
   for (const UetNackCode code : {UetNackCode::kPacketNotReceived, UetNackCode::kAckWithData,
-                                 UetNackCode::kTrimmed, UetNackCode::kNoResource}) {
-    wire::UetNack& nack = wire::use_nack(refusal.uet, code);
-    nack.psn = source.close_psn;
-    nack.source_pdcid = target.local_id;
-    nack.destination_pdcid = source.local_id;
-    world().pair().inject(0, refusal);
-  }
+                                 UetNackCode::kTrimmed, UetNackCode::kNoResource})
+    world().pair().inject(0, refusal_of(world(), code, source.close_psn, target.local_id));
   world().lose = nullptr;
   world().run();
   EXPECT_EQ(world().counters(0).pdcs_closed, 1U);

@@ -73,9 +73,9 @@ void Initiator::add_memory_use(std::vector<MemoryUse>& out) const {
 
 void Pds::add_memory_use(std::vector<MemoryUse>& out) const {
   std::uint64_t bytes = pdcs_.capacity() * sizeof(pdcs_[0]) + free_pdcs_.capacity() * sizeof(std::uint32_t) +
-                        silent_from_.capacity() * sizeof(TimePs) + routes_.bytes_held() +
-                        by_syn_.bytes_held() + closed_.bytes_held() +
-                        free_bits_.capacity() * sizeof(free_bits_[0]) + timers_.bytes_held();
+                        silence_.capacity() * sizeof(Silence) + routes_.bytes_held() + by_syn_.bytes_held() +
+                        closed_.bytes_held() + free_bits_.capacity() * sizeof(free_bits_[0]) +
+                        timers_.bytes_held();
   for (const auto& record : pdcs_) {
     bytes += sizeof(Pdc) + 2 * std::size_t{bits_words()} * sizeof(std::uint64_t);
     if (record->state != PdcState::kClosed && record->tx.ring != nullptr)

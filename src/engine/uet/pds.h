@@ -35,6 +35,8 @@ struct EngineParts;
 class Pds {
  public:
   Pds(EngineParts& parts, std::uint64_t seed);
+  /// The engine is in use since `now`. Control side.
+  void begin(TimePs now);
 
   // --- PDC manager (pds_connections.cc).
   Pdc& pdc(std::uint32_t index) { return *pdcs_[index]; }
@@ -79,6 +81,9 @@ class Pds {
     if (pdcs_[pdc]->state == PdcState::kQuiesce) [[unlikely]]
       drain_step(now, pdc);
   }
+
+  /// Whether a PDC has a packet that may leave but for congestion (pds_next.h).
+  bool sendable(const Pdc& pdc) const;
 
   // --- Network.
   void receive(TimePs now, const wire::Packet& packet);
@@ -199,6 +204,12 @@ class Pds {
     TimePs ready_at{};      ///< Its payload was there.
     wire::Payload payload;  ///< With the reference that goes with the packet.
   };
+  /// How long a peer has answered nothing of what it was asked: since `from`, which time moves on in which
+  /// nothing was asked. Up to `counted_until` that is done.
+  struct Silence {
+    TimePs from;
+    TimePs counted_until;
+  };
   /// A PDC that was here, or an opening that was refused.
   struct ClosedPdc {
     enum class End : std::uint8_t { kClosed, kFailed, kRefused };
@@ -264,7 +275,6 @@ class Pds {
   }
 
   // pds_transmit.cc
-  bool sendable(const Pdc& pdc) const;
   /// Every PSN has its answer, but the CACK that was heard leaves no room for the next.
   bool starved(const Pdc& pdc) const;
   void kick(TimePs now, std::uint32_t index);
@@ -492,6 +502,8 @@ class Pds {
   /// When the PDC is closed as idle, or the peer is asked whether it still knows it.
   TimePs idle_deadline(std::uint32_t index) const;
   TimePs pdc_deadline(std::uint32_t index);
+  /// Nothing has answered what was asked of the peer at `asked_at`.
+  void note_silence(TimePs now, std::uint32_t index, TimePs asked_at);
   /// Whether the peer has been silent for longer than all tries of one packet take.
   bool is_gone(TimePs now, std::uint32_t index) const;
   void arm(std::uint32_t index, TimePs at) { arm(index, *pdcs_[index], at); }
@@ -538,14 +550,15 @@ class Pds {
   // From here on: not looked at for every packet.
   std::array<std::array<PdcidPool, 2>, 2> ids_;  ///< [role][reserved].
   std::vector<std::uint32_t> free_pdcs_;
-  /// Of each PDC whose `backed_off` is set: since then the peer has answered nothing.
-  std::vector<TimePs> silent_from_;
+  /// Of each PDC whose `backed_off` is set.
+  std::vector<Silence> silence_;
   FlatMap routes_;  ///< Initiator: key of a flow to PDC.
   FlatMap by_syn_;  ///< Target: host and SPDCID to PDC; looked at for SYN packets only.
   Ring<ClosedPdc> closed_;
   std::vector<SendEntry*> free_rings_[16];  ///< By logarithm of their size.
   std::vector<std::uint64_t*> free_bits_;
   RandomStream random_;
+  bool begun_ = false;
 };
 
 }  // namespace wharf::uet

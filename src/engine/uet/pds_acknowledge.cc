@@ -155,7 +155,7 @@ void Pds::receive_ack(TimePs now, const wire::Packet& packet) {
     return;
   }
   if (record.backed_off) [[unlikely]] {
-    silent_from_[index] = now;
+    silence_[index].from = now;
     if (record.tx.una != una || record.tx.cumulative != cumulative ||
         effects.acknowledgement.confirmed.packets > 0)
       end_back_off(now, index);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <utility>
 
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/packet_size.h"
@@ -41,6 +42,13 @@ Pds::Pds(EngineParts& parts, std::uint64_t seed)
              PdcidPool(past(config.first_initiator_pdcid, config.pdc_limit), config.reserved_pdc_limit)};
   ids_[1] = {PdcidPool(config.first_target_pdcid, config.pdc_limit),
              PdcidPool(past(config.first_target_pdcid, config.pdc_limit), config.reserved_pdc_limit)};
+}
+
+void Pds::begin(TimePs now) {
+  if (std::exchange(begun_, true) || now == kTimeZero) return;
+  // [UE 1.0 3.5.8] A host that starts again with the same seed uses the same identifiers: with the same
+  // Start_PSN as well, its peers would take its requests for repetitions of those that it sent before.
+  random_ = random_.substream(static_cast<std::uint64_t>(now.ps));
 }
 
 std::uint32_t Pds::find(std::uint16_t local_id) const {
@@ -118,7 +126,7 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
   if (free_pdcs_.empty()) {
     index = pdc_count();
     pdcs_.push_back(std::make_unique<Pdc>());
-    silent_from_.emplace_back();
+    silence_.emplace_back();
     free_pdcs_.reserve(pdcs_.size());
     timers_.reserve(pdc_count());
   } else {
@@ -126,6 +134,7 @@ std::uint32_t Pds::open(TimePs now, PdcRole role, wire::HostAddress peer, bool o
     free_pdcs_.pop_back();
   }
   pool.pdc(*id) = index;
+  silence_[index] = {now, now};
   if (role == PdcRole::kInitiator) start = draw_start(*id);
   Pdc& made = *pdcs_[index];
   const std::uint32_t generation = made.generation + 1;

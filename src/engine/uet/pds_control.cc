@@ -18,7 +18,7 @@ void Pds::receive_control(TimePs now, const wire::Packet& packet) {
     bool refused = false;
     const std::uint32_t index = find_for_request(now, packet, refused);
     if (index == kNoSlot) return;
-    pdcs_[index]->last_activity = silent_from_[index] = now;
+    pdcs_[index]->last_activity = silence_[index].from = now;
     if (type == UetControlType::kAckRequest) {
       answer_ack_request(now, index, control);
     } else {
@@ -35,7 +35,7 @@ void Pds::receive_control(TimePs now, const wire::Packet& packet) {
     return;
   }
   Pdc& record = *pdcs_[index];
-  record.last_activity = silent_from_[index] = now;
+  record.last_activity = silence_[index].from = now;
   switch (type) {
     case UetControlType::kClearCommand:
       // Beyond what has come, it is a late one for an earlier PDC of that name.

@@ -153,7 +153,7 @@ void Pds::receive_nack(TimePs now, const wire::Packet& packet) {
   // [UE 1.0 3.5.8] Behind NEW_START_PSN the opening goes on, with another start.
   if (nack.source_pdcid != 0 && !record.peer_known && nack.code != UetNackCode::kNewStartPsn)
     know_peer(now, index, nack.source_pdcid);
-  record.last_activity = silent_from_[index] = now;
+  record.last_activity = silence_[index].from = now;
   if (kind == wire::UetNackClass::kFatal) {
     take_fatal(now, index, nack.code);
     return;

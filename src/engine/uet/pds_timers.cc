@@ -189,7 +189,21 @@ bool Pds::is_gone(TimePs now, std::uint32_t index) const {
   TimePs patience{};
   for (std::uint32_t n = 0; n <= config.max_rto_retries; ++n)
     patience += adaptive_.floor > kTimeZero ? adaptive_rto(first, n) : rto(n);
-  return now - silent_from_[index] >= patience;
+  return now - silence_[index].from >= patience;
+}
+
+void Pds::note_silence(TimePs now, std::uint32_t index, TimePs asked_at) {
+  // While packets wait here for credit, a window or their turn on the link, nothing is asked of the peer.
+  Silence& silence = silence_[index];
+  const TimePs counted = max(silence.from, silence.counted_until);
+  if (asked_at > counted) {
+    const PdcSend& tx = pdcs_[index]->tx;
+    for (UetPsn psn = tx.una; psn != tx.next; ++psn) {
+      if (tx.at(psn).state == EntryState::kSent) asked_at = min(asked_at, tx.at(psn).sent_at);
+    }
+    if (asked_at > counted) silence.from += asked_at - counted;
+  }
+  silence.counted_until = now;
 }
 
 void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
@@ -212,7 +226,8 @@ void Pds::expire_entry(TimePs now, std::uint32_t index, UetPsn psn) {
     return;
   }
   // An entry that was received long ago may only now be the oldest: what was heard since counts.
-  if (!record.backed_off) silent_from_[index] = max(silent_from_[index], entry.sent_at);
+  if (!record.backed_off) silence_[index].from = max(silence_[index].from, entry.sent_at);
+  note_silence(now, index, entry.sent_at);
   if (is_gone(now, index)) {
     fail(now, index, verbs::CompletionStatus::kRetryExhausted, false);
     return;
@@ -277,6 +292,7 @@ void Pds::expire_window(TimePs now, std::uint32_t index) {
   const bool no_window = starved(record);
   if (!no_window && !(sendable(record) && parts_.cms.waits_for_credit(record.ccc))) return;
   std::uint16_t& probes = no_window ? record.window_probes : record.credit_probes;
+  note_silence(now, index, now - rto(probes));
   const bool silent = record.backed_off && is_gone(now, index);
   if (silent || (config.max_rto_retries != kRtoRetriesForever && probes >= config.max_rto_retries)) {
     fail(now, index, verbs::CompletionStatus::kRetryExhausted, false);
@@ -333,6 +349,10 @@ void Pds::expire_receiver(TimePs now, std::uint32_t index) {
     const bool closing = record.state == PdcState::kClosing;
     record.close_at = kNever;
     if (!closing && record.rx.stored_count == 0) return;
+    if (record.rx.in_execution > 0) {  // Its own memory is what the peer waits for.
+      record.close_at = now + config.close_request_time;
+      return;
+    }
     // Whoever still sends is answered with REQ, and gets its time.
     const TimePs until = record.last_activity + (closing ? config.close_request_time : config.rto_cap * 8);
     if (until > now) {

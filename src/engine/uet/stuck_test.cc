@@ -2,6 +2,9 @@
 // What once left a PDC, a message, a receive or a window where nothing could move it, or moved it wrongly:
 // names that were taken again too soon, packets without a record, silence taken for death. Named after
 // UE 1.0.
+#include <map>
+#include <utility>
+
 #include "engine/uet/engine_parts.h"
 #include "engine/uet/uet_engine.h"
 #include "tests/support/uet_answers.h"
@@ -73,6 +76,7 @@ class Stuck : public ::testing::Test {
   World& world() { return *world_; }
 
   HandMade hand;
+  Arena next_life;
   std::unique_ptr<World> world_;
 };
 
@@ -173,6 +177,75 @@ TEST_F(Stuck, TriesHaveAnEndThoughThePeerIsHeard) {
   ASSERT_EQ(world().completions(0).size(), 2U);
   EXPECT_EQ(world().completions(0)[1].status, CompletionStatus::kRetryExhausted);
   EXPECT_EQ(world().counters(0).timeouts, config.max_rto_retries + 1);
+}
+
+// A repetition that waits for the link, or for credit, asks nothing: that the peer says nothing meanwhile is
+// no sign of its death.
+TEST_F(Stuck, Uet_3_5_TimeInWhichNothingIsAskedIsNoSilence) {
+  UetConfig config;
+  config.idle_timeout = kTimeZero;
+  start(config);
+  ASSERT_TRUE(world().finish(world().request(Verb::kWrite, 64)).ok());
+  const TimePs free_again = world().now() + seconds(60);
+  world().lose = [&](const wire::Packet&) { return world().now() < free_again + config.rto_init; };
+  ASSERT_EQ(world().post(world().request(Verb::kWrite, 64)), engine::PostStatus::kOk);
+  world().pair().host(0).transmit_at = free_again;
+  world().pass(seconds(61));
+  ASSERT_EQ(world().completions(0).size(), 2U);
+  EXPECT_TRUE(world().completions(0)[1].ok());
+  EXPECT_EQ(world().counters(0).timeouts, 2U);
+  EXPECT_EQ(world().counters(0).pdcs_failed, 0U);
+}
+
+// It has asked for the close of an idle PDC when another request comes, on which its memory works for long.
+TEST_F(Stuck, Uet_3_5_8_ATargetThatClosesFinishesWhatItExecutes) {
+  UetConfig config;
+  config.idle_timeout = milliseconds(1);
+  config.rto_cap = config.rto_init = milliseconds(1);
+  test::EnginePairOptions options;
+  options.access_shortest = options.access_longest = milliseconds(100);
+  start(config, options);
+  world().lose = [](const wire::Packet&) { return true; };
+  world().pair().inject(1, hand.packet());
+  const Pdc& target = world().engine(1).parts().pds.pdc(0);
+  for (int i = 0; i < 1000 && target.state != PdcState::kClosing; ++i) world().pass(microseconds(200));
+  ASSERT_EQ(target.state, PdcState::kClosing);
+  world().sent.clear();
+  ++hand.psn;
+  hand.message_id = 2;
+  world().pair().inject(1, hand.packet());
+  world().pass(milliseconds(99));
+  EXPECT_EQ(world().counters(1).pdcs_failed, 0U);
+  world().pass(milliseconds(2));
+  ASSERT_EQ(world().sent_of(UetPdsType::kAck).size(), 1U);
+  EXPECT_EQ(world().sent_of(UetPdsType::kAck)[0].uet.ack.cumulative_psn, 1001U);
+  world().pass(seconds(1));
+  EXPECT_EQ(world().counters(1).pdcs_failed, 1U);
+}
+
+// Its peer still has the PDC of its last life, which had the same seed.
+TEST_F(Stuck, Uet_3_5_8_AHostThatStartsAgainIsNotTakenForItsLastLife) {
+  start();
+  verbs::WorkRequest add = world().request(Verb::kFetchAdd, 8);
+  add.operand[0] = 1;
+  ASSERT_EQ(world().post(add), engine::PostStatus::kOk);
+  world().pass(microseconds(50));
+  ASSERT_EQ(world().completions(0).size(), 1U);
+  UetConfig config;
+  config.host = {0};
+  world().pair().host(0).engine = std::make_unique<UetEngine>(
+      std::move(UetEngine::create(config, world().pair().pool(), next_life).value()));
+  UetEngine& again = world().engine(0);
+  ASSERT_EQ(again.create_queue(world().now(), {}).value(), world().queue(0));
+  ASSERT_TRUE(again.register_segment(world().now(), {.base = World::kBase, .length = World::kSize}).ok());
+  const auto blob = world().engine(1).export_queue(world().queue(1)).value();
+  ASSERT_EQ(again.connect(world().now(), world().queue(0), blob).value(), world().peer(0));
+  ASSERT_EQ(world().post(add), engine::PostStatus::kOk);
+  world().pass(seconds(1));
+  ASSERT_EQ(world().completions(0).size(), 2U);
+  EXPECT_TRUE(world().completions(0)[1].ok());
+  EXPECT_EQ(world().completions(0)[1].atomic_result[0] + 1, world().pair().memory(1).load64(World::kRemote));
+  EXPECT_EQ(world().counters(1).pdcs_accepted, 2U);
 }
 
 TEST_F(Stuck, Uet_3_4_AnInitiatorErrorInAMessageOfSeveralPacketsEndsItsRecord) {
@@ -451,6 +524,81 @@ TEST_F(Stuck, Uet_3_5_12_ARefusalOfARudiPacketForLackOfRoomWaitsAndIsCounted) {
   EXPECT_EQ(world().sent.size(), 2U);
   ASSERT_EQ(world().completions(0).size(), 1U);
   EXPECT_EQ(world().completions(0)[0].status, CompletionStatus::kReceiverNotReady);
+}
+
+TEST_F(Stuck, Uet_4_1_ATrimmedRudiRequestIsNackedByItsIdAndComesAgainAtOnce) {
+  for (const wire::TrimState trim : {wire::TrimState::kTrimmed, wire::TrimState::kTrimmedLastHop}) {
+    UetConfig config;
+    config.rto_init = milliseconds(100);
+    start(config);
+    const auto region = world().engine(1).register_region(
+        world().now(), {.base = World::kRemote, .length = 4096}, 1, std::nullopt, true);
+    bool arrives = false;
+    world().lose = [&](const wire::Packet&) { return !arrives; };
+    verbs::WorkRequest request = world().request(Verb::kWrite, 64);
+    request.delivery = Delivery::kIdempotent;
+    request.remote.token = *region;
+    ASSERT_EQ(world().post(request), engine::PostStatus::kOk);
+    world().pass(microseconds(1));
+    ASSERT_EQ(world().sent.size(), 1U);
+    wire::Packet cut = world().sent[0];
+    arrives = true;
+    cut.payload = {};
+    cut.trim = trim;
+    world().pair().inject(1, cut);
+    world().pass(microseconds(100));
+    ASSERT_GE(world().sent.size(), 3U);
+    const wire::UetPacket& said = world().sent[1].uet;
+    ASSERT_EQ(said.prologue.type, UetPdsType::kNack);
+    EXPECT_EQ(said.nack.code,
+              trim == wire::TrimState::kTrimmed ? UetNackCode::kTrimmed : UetNackCode::kTrimmedLastHop);
+    EXPECT_EQ(said.nack.psn, cut.uet.rudi.packet_id);
+    EXPECT_TRUE((said.prologue.flags & wire::kUetNackRudi) != 0);
+    EXPECT_EQ(world().sent[2].uet.rudi.packet_id, cut.uet.rudi.packet_id);
+    ASSERT_EQ(world().completions(0).size(), 1U) << "long before the time-out";
+    EXPECT_TRUE(world().completions(0)[0].ok());
+  }
+}
+
+// What is late speaks of a message by its place and how often that was taken: the number never comes again,
+// whichever way the next message is made.
+TEST_F(Stuck, APlaceThatIsTakenAgainHasAnotherName) {
+  start();
+  struct Name {
+    std::uint64_t order = 0;  ///< Of the message that has the place.
+    std::uint32_t generation = 0;
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Name> newest;
+  std::size_t taken = 0;
+  for (int round = 0; round < 4; ++round) {
+    for (const auto& [verb, length] : {std::pair{Verb::kWrite, 64U},
+                                       {Verb::kWrite, 64U},
+                                       {Verb::kRead, 64U},
+                                       {Verb::kWrite, 9000U},
+                                       {Verb::kRead, 9000U},
+                                       {Verb::kWrite, 64U}}) {
+      ASSERT_EQ(world().post(world().request(verb, length)), engine::PostStatus::kOk);
+      const std::size_t before = world().completions(0).size();
+      for (int step = 0; step < 1000 && world().completions(0).size() == before; ++step) {
+        for (std::uint32_t host = 0; host < 2; ++host) {
+          const auto& outbound = world().engine(host).parts().outbound;
+          for (std::uint32_t at = 0; at < outbound.extent(); ++at) {
+            if (!outbound.is_used(at)) continue;
+            const OutboundMessage& message = outbound[at];
+            const auto [place, first] =
+                newest.try_emplace({host, at}, Name{message.order, message.generation});
+            if (first || message.order == place->second.order) continue;
+            EXPECT_GT(message.generation, place->second.generation) << "place " << at << " of host " << host;
+            place->second = {message.order, message.generation};
+            ++taken;
+          }
+        }
+        world().pass(nanoseconds(200));
+      }
+      ASSERT_EQ(world().completions(0).size(), before + 1);
+    }
+  }
+  EXPECT_GT(taken, 20U);
 }
 
 TEST_F(Stuck, Uet_3_4_AReceiveForADeferredSendThatNeverComesIsFreeAgain) {

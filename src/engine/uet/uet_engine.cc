@@ -44,9 +44,10 @@ Result<engine::QueueId> UetEngine::create_queue(TimePs now, const engine::QueueC
   return create_endpoint(now, config, address, parts_->config.initiator_id);
 }
 
-Result<engine::QueueId> UetEngine::create_endpoint(TimePs, const engine::QueueConfig& config,
+Result<engine::QueueId> UetEngine::create_endpoint(TimePs now, const engine::QueueConfig& config,
                                                    const EndpointAddress& address,
                                                    std::uint32_t initiator_id) {
+  parts_->pds.begin(now);
   return parts_->endpoints.create(config, address, initiator_id);
 }
 

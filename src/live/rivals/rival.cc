@@ -36,6 +36,8 @@ constexpr std::uint32_t kAnswerBytes = 8;
 constexpr TimePs kMeeting = seconds(10);
 constexpr TimePs kPatience = seconds(120);
 constexpr TimePs kGoodbye = seconds(2);
+/// Each end is looked at that often.
+constexpr TimePs kLook = milliseconds(100);
 
 /// One of its transports.
 struct Transport {
@@ -123,6 +125,17 @@ Error unreadable(std::string_view program, std::string_view output) {
           fmt::format("{} printed \"{}\", expected a latency", program, last_line(output))};
 }
 
+/// The exit code of the end that asks; nothing when it does not end, though the other one may have.
+std::optional<int> wait_for_answer(ToolProcess& asks, ToolProcess& listens, const std::atomic<bool>& stop) {
+  const LiveClock clock;
+  for (;;) {
+    if (const auto code = asks.wait(kLook, stop)) return code;
+    if (stop || clock.now() >= kPatience) return std::nullopt;
+    // With nobody to answer it, it may ask for ever.
+    if (listens.wait(kTimeZero, stop)) return asks.wait(kGoodbye, stop);
+  }
+}
+
 /// What the program prints at the end that asks.
 Result<std::string> run_both_ends(const Kind& kind, std::vector<std::string> first,
                                   std::vector<std::string> second, const ToolProcess::Environment& variables,
@@ -137,19 +150,19 @@ Result<std::string> run_both_ends(const Kind& kind, std::vector<std::string> fir
   for (;;) {
     auto asks = ToolProcess::start(second, variables);
     if (!asks) return asks.error();
-    const auto code = asks->wait(kPatience, stop);
-    if (!code) return stopped("did not end in two minutes");
-    if (*code == 0) {
+    const auto code = wait_for_answer(*asks, *listens, stop);
+    if (code == 0) {
       listens->wait(kGoodbye, stop);  // It gives back what it has taken.
       return asks->output();
     }
     // The other end does not listen yet, or cannot at all.
     const auto ended = listens->wait(kTimeZero, stop);
+    if (!code && (!ended || stop)) return stopped("did not end in two minutes");
     if (ended || clock.now() > kMeeting) {
       std::string said = ended ? listens->errors() + listens->output() : std::string();
       said += asks->errors() + asks->output();
       return Error{ErrorKind::kEnvironment,
-                   fmt::format("{} ended with {}: {}", kind.program, *code, last_line(said))};
+                   fmt::format("{} ended with {}: {}", kind.program, code ? *code : *ended, last_line(said))};
     }
     if (stop) return stopped("");
     const timespec pause{0, 50'000'000};

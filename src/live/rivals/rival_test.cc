@@ -2,9 +2,15 @@
 #include "live/rivals/rival.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "live/reactor/live_clock.h"
 #include "live/rivals/bare_udp.h"
 #include "live/rivals/tool_process.h"
 
@@ -104,6 +110,42 @@ TEST(Rival, ProgramsAreMeasured) {
     ASSERT_TRUE(figure) << text << ": " << figure.error().message;
     EXPECT_GT(figure->latency_ps, 0) << text;
   }
+}
+
+/// A directory of programs that PATH begins with while it lives.
+class Programs {
+ public:
+  Programs() {
+    char name[] = "/tmp/wharf-rivals-XXXXXX";
+    directory_ = ::mkdtemp(name);
+    path_ = std::getenv("PATH");
+    ::setenv("PATH", (directory_ + ":" + path_).c_str(), 1);
+  }
+  ~Programs() {
+    ::setenv("PATH", path_.c_str(), 1);
+    std::filesystem::remove_all(directory_);
+  }
+  void add(const std::string& name, const std::string& script) const {
+    const std::string file = directory_ + "/" + name;
+    std::ofstream(file) << "#!/bin/sh\n" << script;
+    ::chmod(file.c_str(), 0755);
+  }
+
+ private:
+  std::string directory_;
+  std::string path_;
+};
+
+// The end that asks has -P, waits for an answer, and has nobody to give it.
+TEST(Rival, AnEndThatFailsIsNoticedThoughTheOtherOneWaits) {
+  const Programs programs;
+  programs.add("fi_pingpong", "case \"$*\" in *-P*) exec sleep 1000;; esac\necho no provider >&2\nexit 3\n");
+  const LiveClock clock;
+  const auto figure = measure(*parse_rival("libfabric:udp", false), {}, kNever);
+  ASSERT_FALSE(figure);
+  EXPECT_EQ(figure.error().kind, ErrorKind::kEnvironment);
+  EXPECT_EQ(figure.error().message, "fi_pingpong ended with 3: no provider");
+  EXPECT_LT(clock.now(), seconds(60));
 }
 
 TEST(ToolProcess, SaysHowItEndedAndWhatItPrinted) {

@@ -151,6 +151,8 @@ void ShmMesh::notice(Link& link, bool strokes) {
     // What it has sent before it ended is taken first.
     const Link* const in = inbound(link.remote);
     if (in == nullptr || !in->proven) tell_gone(link.remote);
+    // Who has as many links as it takes lets go of this one as soon as it sees it.
+    if (clock_.now() - link.made_at < kTurnedAway) turned_away(link.remote);
     remove_outbound(link);
   } else {
     end_inbound(link);
@@ -223,8 +225,8 @@ void ShmMesh::adopt(const ShmConnection& from, const UdpEndpoint& remote, Shared
   shared.keep_from_children();
   const std::uint64_t tag = next_tag_++;
   const int doorbell = shared.doorbell();
-  inbound_.push_back(
-      std::make_unique<Link>(Link{tag, remote, from.process, std::move(shared), hold(doorbell)}));
+  inbound_.push_back(std::make_unique<Link>(
+      Link{tag, remote, from.process, std::move(shared), hold(doorbell), clock_.now()}));
   if (!watch(doorbell, tag, EPOLLIN)) {
     inbound_.pop_back();
     return;
@@ -350,6 +352,11 @@ void ShmMesh::remove_outbound(Link& link) {
 
 ShmMesh::Link* ShmMesh::reach(const UdpEndpoint& to) {
   if (Link* const known = outbound(to)) return known;
+  if (!turned_away_.empty()) {
+    const auto found = turned_away_.find(key_of(to));
+    if (found != turned_away_.end() && clock_.now() < found->second) return nullptr;
+    if (found != turned_away_.end()) turned_away_.erase(found);
+  }
   try {
     return connect(to);
   } catch (const std::bad_alloc&) {
@@ -357,18 +364,28 @@ ShmMesh::Link* ShmMesh::reach(const UdpEndpoint& to) {
   }
 }
 
+void ShmMesh::turned_away(const UdpEndpoint& by) {
+  if (turned_away_.size() >= kLinksMost) turned_away_.clear();
+  turned_away_[key_of(by)] = clock_.now() + kTurnedAway;
+}
+
 ShmMesh::Link* ShmMesh::connect(const UdpEndpoint& to) {
   if (outbound_.size() == kLinksMost) return nullptr;
   const std::lock_guard still(fork_gate);
   const auto connection = connect_shm(name_of(to), kTimeZero);
-  if (!connection || outbound_of(connection->process) >= kLinksOfProcessMost) return nullptr;
+  if (!connection) return nullptr;
+  if (outbound_of(connection->process) >= kLinksOfProcessMost) {
+    turned_away(to);
+    return nullptr;
+  }
   SharedLink::OtherEnd other;
   auto shared = SharedLink::create(other);
   if (!shared) return nullptr;
   shared->keep_from_children();
   const std::uint64_t tag = next_tag_++;
   const int doorbell = shared->doorbell();
-  auto link = std::make_unique<Link>(Link{tag, to, connection->process, *std::move(shared), hold(doorbell)});
+  auto link = std::make_unique<Link>(
+      Link{tag, to, connection->process, *std::move(shared), hold(doorbell), clock_.now()});
   Link* const made = link.get();
   outbound_.emplace(key_of(to), std::move(link));
   const ShmPorts own{static_cast<std::uint16_t>(local().address), local().port};

@@ -20,6 +20,7 @@
 
 #include "base/result.h"
 #include "live/reactor/datagram_port.h"
+#include "live/reactor/live_clock.h"
 #include "live/shm/descriptor.h"
 #include "live/shm/shared_link.h"
 #include "live/shm/shm_rendezvous.h"
@@ -33,6 +34,8 @@ class ShmMesh final : public DatagramPort {
   static constexpr std::size_t kLinksMost = 1024;
   /// Of these to, or from, one process: it may have several ends, but leaves room for others.
   static constexpr std::size_t kLinksOfProcessMost = 64;
+  /// What is for an end that takes no link is dropped for so long before it is asked again.
+  static constexpr TimePs kTurnedAway = milliseconds(100);
   /// Connections that have not handed over a link yet; one more ends the oldest.
   static constexpr std::size_t kNewcomersMost = 64;
 
@@ -84,6 +87,7 @@ class ShmMesh final : public DatagramPort {
     pid_t process = 0;
     SharedLink shared;
     Held held;
+    TimePs made_at;
     bool taken = false;    ///< From its reader, since the last receive().
     bool written = false;  ///< To its writer, in this batch.
     bool ended = false;    ///< The other side is gone: what is in the ring is the last.
@@ -114,6 +118,7 @@ class ShmMesh final : public DatagramPort {
   void end_inbound(Link& link);
   void wake_sleeper() const;
   Link* reach(const UdpEndpoint& to);
+  void turned_away(const UdpEndpoint& by);
   Link* connect(const UdpEndpoint& to);
   Link* outbound(const UdpEndpoint& to) const;
   Link* inbound(const UdpEndpoint& from) const;
@@ -132,6 +137,8 @@ class ShmMesh final : public DatagramPort {
   std::vector<Newcomer> newcomers_;
   std::vector<std::unique_ptr<Link>> inbound_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Link>> outbound_;
+  std::unordered_map<std::uint64_t, TimePs> turned_away_;  ///< Until when.
+  LiveClock clock_;
   std::vector<UdpEndpoint> gone_;
   std::size_t next_ = 0;         ///< In inbound_: whose turn it is.
   std::size_t ending_ = 0;       ///< Of inbound_.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -311,6 +312,30 @@ TEST(ShmMesh, OneProcessLeavesLinksForOthers) {
   EXPECT_EQ(right->links(), ShmMesh::kLinksOfProcessMost);
   send(*left, right->local(), 64, std::byte{1});
   EXPECT_EQ(woken(*right), 1U);
+}
+
+// Each frame would make a connection and a link that is let go at once.
+TEST(ShmMesh, AnEndThatTakesNoLinkIsNotAskedForEachFrame) {
+  const auto one = mesh(1);
+  std::vector<std::unique_ptr<ShmMesh>> others;
+  for (std::uint32_t each = 0; each < ShmMesh::kLinksOfProcessMost; ++each) {
+    others.push_back(mesh(10 + each));
+    send(*one, others.back()->local(), 8, std::byte{1});
+  }
+  const auto last = mesh(9);
+  const LiveClock clock;
+  send(*one, last->local(), 8, std::byte{1});
+  last->waited();
+  send(*one, last->local(), 8, std::byte{1});
+  if (clock.now() < ShmMesh::kTurnedAway) {
+    EXPECT_FALSE(readable(*last));
+  }
+  EXPECT_EQ(one->dropped(), 2U);
+  others.pop_back();
+  one->waited();
+  std::this_thread::sleep_for(std::chrono::nanoseconds((ShmMesh::kTurnedAway.ps + 999) / 1000));
+  send(*one, last->local(), 8, std::byte{2});
+  EXPECT_EQ(woken(*last), 1U);
 }
 
 std::size_t lines_with(const char* file, const std::string& word) {

@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <thread>
 
+#include "live/udp/control_channel.h"
 #include "live/udp/live_protocol.h"
 #include "live/udp/live_server_test_support.h"
+#include "live/udp/session.h"
 #include "wire/capture_reader.h"
 
 namespace wharf::live {
@@ -328,6 +331,40 @@ TEST_P(EveryProtocol, AnInterruptGivesWhatWasMeasuredUntilThen) {
   ASSERT_TRUE(result.ok());
   EXPECT_TRUE(result->interrupted);
   EXPECT_GE(result->loop.operations, 7U);
+}
+
+// The rights to the server's memory that a program asks for are those that its verbs need.
+TEST(Measurement, AsksForNoRightThatItDoesNotUse) {
+  const auto asked = [](const MeasurementConfig& wanted) {
+    auto listener = ControlListener::open({0x7f000001, 0}).value();
+    MeasurementConfig config = wanted;
+    config.protocol = wire::Protocol::kUb;
+    config.server = listener.local();
+    config.connect_patience = seconds(60);
+    bool atomics = false;
+    std::thread server([&] {
+      std::optional<ControlChannel> channel;
+      while (!channel) channel = listener.accept();
+      const auto first = channel->receive(seconds(60));
+      const auto message = decode_session_message(first.value());
+      const Hello& hello = std::get<Hello>(message.value());
+      EXPECT_TRUE(hello.rights.remote_read && hello.rights.remote_write);
+      atomics = hello.rights.remote_atomic;
+    });  // It is gone then.
+    EXPECT_FALSE(measure(config, {}, kNeverStop).ok());
+    server.join();
+    return atomics;
+  };
+  for (const Verb verb : {Verb::kRead, Verb::kWrite, Verb::kFetchAdd}) {
+    MeasurementConfig config;
+    config.program = verb_run(verb, 8, 10, 1);
+    EXPECT_EQ(asked(config), verb == Verb::kFetchAdd) << verbs::name(verb);
+  }
+  for (const auto kind : {workload::WorkloadKind::kPingPong, workload::WorkloadKind::kCasLock}) {
+    MeasurementConfig config;
+    config.program = WorkloadRun{.config = workload::default_config(kind)};
+    EXPECT_EQ(asked(config), kind == workload::WorkloadKind::kCasLock) << workload::name(kind);
+  }
 }
 
 TEST(Measurement, TheOtherProtocolIsRefusedByName) {

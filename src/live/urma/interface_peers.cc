@@ -289,6 +289,8 @@ void Interface::take_bind(Peer& peer, const PeerMessage& message) {
       evict(*other);
     }
   }
+  // A numbering is given once, and later ones are greater: an older one comes late and means nothing now.
+  if (!fresh && static_cast<std::int32_t>(message.nonce - known->second) < 0) return;
   if (fresh || known->second != message.nonce) {
     // The control queue says what the peer's jetty is; nothing is sent through the import.
     const auto made = connect(control_, peer, message.jetty, wire::TargetContextType::kJetty, 0,

@@ -227,5 +227,22 @@ TEST_F(Strangers, HaveTheOrderOfSoManyJettysKept) {
   EXPECT_TRUE(other.hear(PeerMessageKind::kBound));
 }
 
+// Repeated, and overtaken by the one for the next numbering: the order that is kept by now is not begun anew.
+TEST_F(Strangers, DoNotTakeANumberingBackWithWhatComesLate) {
+  End right({.device = "right"});
+  Stranger one(interface_of(right), kElsewhere);
+  ASSERT_TRUE(one.greet());
+  for (const std::uint32_t nonce : {5U, 6U}) {
+    one.ask_binding(ub::kFirstJettyId, nonce);
+    const auto bound = one.hear(PeerMessageKind::kBound);
+    ASSERT_TRUE(bound);
+    EXPECT_EQ(bound->nonce, nonce);
+  }
+  one.ask_binding(ub::kFirstJettyId, 5);
+  EXPECT_FALSE(one.hear(PeerMessageKind::kBound, false));
+  one.ask_binding(ub::kFirstJettyId, 6);
+  EXPECT_TRUE(one.hear(PeerMessageKind::kBound));
+}
+
 }  // namespace
 }  // namespace wharf::live::urma

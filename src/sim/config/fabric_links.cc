@@ -130,6 +130,11 @@ Result<void> check_links(const FabricLinks& links, double loss, FlowControl kind
                                    format_bytes(Bytes{flow.credit_bytes}),
                                    format_bytes(Bytes{flow.credit_limit_bytes})));
   }
+  if (kind == FlowControl::kCredit && flow.credit_limit_bytes / flow.credit_bytes > kMostCredits) {
+    return input_error(fmt::format("fabric.credit_limit: found {}, expected at most {} credits, {} here",
+                                   format_bytes(Bytes{flow.credit_limit_bytes}), kMostCredits,
+                                   format_bytes(Bytes{kMostCredits * flow.credit_bytes})));
+  }
   if (flow.consumed_update_period < kShortestCreditRepair ||
       flow.consumed_update_period > kLongestCreditRepair) {
     return input_error(fmt::format("fabric.credit_repair: found {}, expected {} to {}",

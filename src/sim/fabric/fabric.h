@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <thread>
 #include <type_traits>
@@ -120,7 +121,7 @@ class Fabric {
   const Topology& topology() const { return *state_.topology; }
   const FabricConfig& config() const { return state_.config; }
   const Port& port(PortId id) const { return state_.ports[id]; }
-  /// Of a link that crosses, both ends count.
+  /// Of a link that crosses, both ends count. Pauses that are in force count up to now.
   PortCounters port_counters(PortId id) const {
     PortCounters sum = state_.counters[id];
     const std::size_t far = id + topology().ports().size();
@@ -128,6 +129,10 @@ class Fabric {
       sum.damaged += state_.counters[far].damaged;
       sum.retry_discarded += state_.counters[far].retry_discarded;
       sum.dropped_no_route += state_.counters[far].dropped_no_route;
+    }
+    for (unsigned rest = state_.ports[id].blocked; rest != 0; rest &= rest - 1) {
+      const TimePs since = state_.extras[id].paused_since[static_cast<std::size_t>(std::countr_zero(rest))];
+      sum.paused_ps += static_cast<std::uint64_t>((now_ - since).ps);
     }
     return sum;
   }
@@ -293,7 +298,7 @@ class Fabric {
     std::uint32_t phase = 0;
     TimePs reached = now_;
     publish(me, phase, reached, mine.next_time());
-    barrier.arrive_and_wait();
+    barrier.arrive_and_wait(me);
     for (;;) {
       take_mail(me, phase);
       const auto [next, finished] = learn(mine, phase);
@@ -321,7 +326,7 @@ class Fabric {
         for (const Crossing& crossing : box.packets) earliest = min(earliest, crossing.head.time);
       }
       publish(me, phase, reached, earliest);
-      barrier.arrive_and_wait();
+      barrier.arrive_and_wait(me);
       if (last) {
         mine.catch_up(end);
         if (me == 0) now_ = end;

@@ -22,6 +22,15 @@ void Fabric<Host>::build_ports(const Topology& topology) {
       if (change.rate.value != 0) least = std::min(least, change.rate.value);
     }
   }
+  if (config.flow_control.kind == FlowControl::kPause && !config.faults.empty()) {
+    for (PortId id = 0; id < links; ++id) state_.fastest.push_back(topology.port(id).rate.value);
+    for (const LinkChange& change : config.changes)
+      state_.fastest[change.port] = std::max(state_.fastest[change.port], change.rate.value);
+  }
+  if (config.switching == Switching::kCutThrough &&
+      std::any_of(config.changes.begin(), config.changes.end(),
+                  [](const LinkChange& change) { return change.rate.value != 0; }))
+    state_.rate_from.resize(links);
   for (PortId id = 0; id < links; ++id) {
     const TopologyPort& link = topology.port(id);
     Port& port = state_.ports[id];

@@ -6,6 +6,14 @@
 namespace wharf::sim {
 namespace {
 
+/// Queues that some packets go to.
+std::array<bool, kPortQueues> queues_in_use(const PortProfile& profile) {
+  std::array<bool, kPortQueues> used{};
+  used[profile.trimmed_queue] = true;
+  for (const std::uint8_t queue : profile.queue_of_class) used[queue] = true;
+  return used;
+}
+
 Result<void> validate_profile(const PortProfile& profile) {
   for (const PortQueueConfig& queue : profile.queues) {
     if (queue.mark_min_bytes > queue.mark_max_bytes)
@@ -25,6 +33,15 @@ Result<void> validate_profile(const PortProfile& profile) {
   if (profile.trimmed_queue >= kPortQueues)
     return input_error(
         fmt::format("fabric.trimmed_queue is {}, expected 0 to {}", profile.trimmed_queue, kPortQueues - 1));
+  const std::array<bool, kPortQueues> used = queues_in_use(profile);
+  std::uint32_t replacing = kPortQueues;
+  for (std::uint32_t queue = 0; queue < kPortQueues; ++queue) {
+    if (!used[queue] || !replaces_newest(profile.queues[queue].overflow)) continue;
+    if (replacing != kPortQueues)
+      return input_error(fmt::format(
+          "queues {} and {} of a port replace their newest packet, expected one at most", replacing, queue));
+    replacing = queue;
+  }
   if (profile.trimmed_bytes == 0) return input_error("fabric.trim_bytes is 0, expected at least 1");
   return {};
 }
@@ -34,6 +51,10 @@ Result<void> validate_flow_control(const FlowControlConfig& flow) {
     return input_error(fmt::format("fabric.pfc_xon is {} bytes, expected at most fabric.pfc_xoff ({} bytes)",
                                    flow.xon_bytes, flow.xoff_bytes));
   if (flow.credit_bytes == 0) return input_error("fabric.credit_size is 0, expected at least 1 byte");
+  if (flow.kind == FlowControl::kCredit && flow.credit_limit_bytes / flow.credit_bytes > kMostCredits)
+    return input_error(
+        fmt::format("fabric.credit_limit is {} credits of {} bytes, expected at most {} credits",
+                    flow.credit_limit_bytes / flow.credit_bytes, flow.credit_bytes, kMostCredits));
   if (flow.credit_overhead_bytes < -16 || flow.credit_overhead_bytes > 127)
     return input_error(
         fmt::format("fabric.credit_overhead is {}, expected -16 to 127", flow.credit_overhead_bytes));
@@ -45,9 +66,7 @@ Result<void> validate_flow_control(const FlowControlConfig& flow) {
 }  // namespace
 
 bool PortProfile::shares_priority() const {
-  std::array<bool, kPortQueues> used{};
-  used[trimmed_queue] = true;
-  for (const std::uint8_t queue : queue_of_class) used[queue] = true;
+  const std::array<bool, kPortQueues> used = queues_in_use(*this);
   int last = -1;
   for (std::uint32_t queue = 0; queue < kPortQueues; ++queue) {
     if (!used[queue]) continue;

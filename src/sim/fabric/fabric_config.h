@@ -63,8 +63,8 @@ struct PortProfile {
   bool shares_priority() const;
   /// Everything in one unlimited queue.
   static PortProfile single_queue();
-  /// Traffic class 0 to 3 first, then data: the two queues of htsim's composite queue, without ECN. `data`
-  /// bounds the low queue, twice as much the high one.
+  /// Traffic classes 0 and 1 first, then all others: the two queues of htsim's composite queue, without ECN.
+  /// `data` bounds the low queue, twice as much the high one.
   static PortProfile composite(std::uint32_t data_bytes, std::uint32_t mark_min, std::uint32_t mark_max);
 };
 
@@ -97,6 +97,10 @@ enum class FlowControl : std::uint8_t {
   kPause,   ///< Priority flow control (IEEE 802.1Qbb): pause and resume frames per queue.
   kCredit,  ///< Credit-based flow control of Ultra Ethernet links, one virtual channel per queue.
 };
+
+/// Counters of credits are cyclic with 20 bits. Choice: half of their range, because where a link reorders
+/// one may seem to run backwards for a while. [UE 1.0 5.2]
+inline constexpr std::uint32_t kMostCredits = (1U << 19U) - 1;
 
 struct FlowControlConfig {
   FlowControl kind = FlowControl::kNone;

@@ -31,9 +31,8 @@ static_assert(sizeof(SwitchState) == 32);
 struct IngestState {
   std::uint64_t backlog_bytes = 0;
   TimePs as_of;
-  std::uint64_t refused = 0;       ///< Packets that found the backlog full.
-  std::uint32_t pausing_link = 0;  ///< While `pausing`: the link that is paused.
-  std::uint8_t pausing = 0;        ///< Queues that are paused, one bit each.
+  std::uint64_t refused = 0;  ///< Packets that found the backlog full.
+  bool pausing = false;       ///< Some link is paused: PortExtra::pausing of its record says which queues.
 };
 
 /// All tables are read only during a run; an element of a state vector is touched only by the partition that
@@ -63,7 +62,12 @@ struct FabricState {
   std::vector<congestion::CaqmPort> caqm;  ///< By port, or none.
   std::vector<std::uint64_t> rates;        ///< Bits per second, by port.
   std::vector<std::uint64_t> slowest;      ///< The least that it ever is, by port, when links retry; or none.
-  std::vector<LinkDraws> draws;            ///< By port, when each fault has a stream of its own; or none.
+  /// Under cut-through when rates change, by port, or none: 1 + the index of the change that its rate is
+  /// from, 0 when that is the topology. Packets take the number along (Partition::sequences_), because a far
+  /// end may not read the rate of another partition's port, and one under way is as long as it was sent.
+  std::vector<std::uint32_t> rate_from;
+  std::vector<std::uint64_t> fastest;  ///< The most, where pauses are told again; or none.
+  std::vector<LinkDraws> draws;        ///< By port, when each fault has a stream of its own; or none.
   std::vector<SwitchState> switches;
   std::vector<Host> hosts;
   std::vector<const void*> roots;   ///< By host: Host::root(), for hosts that have one.

@@ -118,6 +118,28 @@ TEST(ParallelFabric, FlowControlErrorsAndChangesOnThreadsToo) {
   }
 }
 
+TEST(ParallelFabric, ChangedRatesUnderCutThroughOnThreadsToo) {
+  const Topology topology = fat_tree(6, {gigabits_per_second(100), nanoseconds(800)}, nanoseconds(200));
+  FabricConfig config;
+  config.profiles = {PortProfile::single_queue()};
+  config.switching = Switching::kCutThrough;
+  config.faults = {{.duplication = 0.01, .jitter = nanoseconds(5)}};
+  // 30 Gb/s are no whole number of picoseconds per byte.
+  for (PortId port = 0; port < topology.ports().size(); port += 3) {
+    config.changes.push_back(
+        {.at = nanoseconds(40) * port, .port = port, .rate = gigabits_per_second(port % 2 == 0 ? 25 : 30)});
+  }
+  const auto to = cyclic_permutation(topology.host_count(), 3);
+  for (const bool faults : {false, true}) {
+    FabricConfig chosen = config;
+    if (!faults) chosen.faults.clear();
+    const Outcome alone = run(topology, chosen, 1, to, 1000);
+    EXPECT_GT(alone.hops, 5'000u);
+    for (const std::uint32_t threads : {2U, 3U, 8U})
+      EXPECT_TRUE(run(topology, chosen, threads, to, 1000) == alone) << threads << " threads";
+  }
+}
+
 TEST(ParallelFabric, LinksThatRetryOnThreadsToo) {
   const Topology topology = fat_tree(6, {gigabits_per_second(100), nanoseconds(800)}, nanoseconds(200));
   const auto to = cyclic_permutation(topology.host_count(), 3);

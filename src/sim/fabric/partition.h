@@ -176,6 +176,7 @@ class Partition {
   void mark(Port& port, PortId number, PacketHead& head, std::uint32_t queue, const PortQueueConfig& config);
   void grant(Port& port, PortId number, PacketHead& head, std::uint32_t queue);
   TimePs serialisation(const Port& port, PortId number, std::uint32_t bytes) const;
+  TimePs received_in(const Port& in, PortId number, SlotId slot, std::uint32_t bytes) const;
   /// Drops a packet; recycle() alone when its body has been consumed.
   void discard(SlotId slot);
   void recycle(SlotId slot);
@@ -244,12 +245,14 @@ class Partition {
   void spend(PortId number, std::uint32_t queue, std::uint32_t bytes);
   void arm_service(TimePs at, Port& port, PortId number);
   void send_control(TimePs now, PortId number, std::uint32_t content);
+  void lose_control(PortId number);
+  void tell_again(TimePs now, PortId number);
   void handle_control(TimePs now, std::uint32_t link, std::uint32_t record, const PacketHead& head);
   void report_freed(TimePs now, std::uint32_t link, std::uint32_t queue);
+  void free_without_way(TimePs now, std::uint32_t link, const PacketHead& head);
   void free_unstored(TimePs now, std::uint32_t link, std::uint32_t queue, std::uint32_t bytes);
   void arm_consumed_update(TimePs at, PortId number);
   void report_consumed(TimePs now, PortId number);
-  TimePs pause_time(PortId number) const;
   void arm_pause_refresh(TimePs now, std::uint32_t link);
   void refresh_pauses(TimePs now, std::uint32_t link);
   void arm_pause_end(TimePs at, PortId number);
@@ -281,7 +284,7 @@ class Partition {
 
   // Changes over time (partition_control.h).
   void control(TimePs now, std::uint32_t number);
-  void change_link(TimePs now, const LinkChange& change);
+  void change_link(TimePs now, std::uint32_t index);
   void use_tables(std::uint32_t index);
   void sample(TimePs now);
   OccupancySample look_at(PortId id, TimePs now);
@@ -311,8 +314,9 @@ class Partition {
   BodyId spare_body_;
   PartitionCounters counters_;
   Context context_;
-  std::vector<Held> held_;                ///< By slot, where ports have service events.
-  std::vector<std::uint32_t> sequences_;  ///< By slot, of frames that have one.
+  std::vector<Held> held_;  ///< By slot, where ports have service events.
+  /// By slot, of frames that have one; of others the change that the rate of their link is from.
+  std::vector<std::uint32_t> sequences_;
   PartitionExchange exchange_;
   std::vector<PortId> crossing_ports_;
   TimePs next_turn_ = kNever;                              ///< No node has to act before.

@@ -10,7 +10,7 @@ namespace wharf::sim {
 template <FabricHost Host>
 void Partition<Host>::control(TimePs now, std::uint32_t number) {
   if (number < kControlTables) {
-    change_link(now, state_.config.changes[number]);
+    change_link(now, number);
   } else if (number < kControlConsumedUpdates) {
     use_tables(number - kControlTables + 1);
   } else if (number < kControlPauseRefreshes) {
@@ -36,12 +36,15 @@ void Partition<Host>::control(TimePs now, std::uint32_t number) {
 }
 
 template <FabricHost Host>
-void Partition<Host>::change_link(TimePs now, const LinkChange& change) {
+void Partition<Host>::change_link(TimePs now, std::uint32_t index) {
+  const LinkChange& change = state_.config.changes[index];
   Port& port = ports_[change.port];
   if ((port.waiting & lazy_) != 0 && port.ready_at < now) advance(port, change.port, now);
   if (change.rate.value != 0) {
     state_.rates[change.port] = change.rate.value;
     port.ps_per_byte = whole_ps_per_byte(change.rate.value);
+    if (!state_.caqm.empty()) state_.caqm[change.port].set_rate(change.rate);
+    if (!state_.rate_from.empty()) state_.rate_from[change.port] = index + 1;
   }
   const bool was_down = (port.flags & kPortDown) != 0;
   if (!change.up && !was_down) {
@@ -59,11 +62,13 @@ void Partition<Host>::change_link(TimePs now, const LinkChange& change) {
       }
     }
     port.waiting = 0;
+    if (served_) lose_control(change.port);
     if (retries(change.port)) flush_retry(now, change.port, true);
   } else if (change.up && was_down) {
     port.flags = static_cast<std::uint8_t>(port.flags & ~unsigned{kPortDown});
     port.ready_at = max(port.ready_at, now);
     if (state_.config.flow_control.kind == FlowControl::kCredit) arm_consumed_update(now, change.port);
+    if (served_) tell_again(now, change.port);
     if (retries(change.port)) arm_service(max(now, port.ready_at), port, change.port);
     if ((port.flags & kPortOfHost) != 0) after_input(state_.topology->port(change.port).node, now);
   }
@@ -131,7 +136,7 @@ void Partition<Host>::accept(const Crossing& crossing, const std::byte* payloads
   PacketHead& head = heads_[slot];
   head = crossing.head;
   head.next = kNoSlot;
-  if ((head.flags & kHeadSequenced) != 0) note_sequence(slot, crossing.sequence);
+  if ((head.flags & kHeadSequenced) != 0 || !state_.rate_from.empty()) note_sequence(slot, crossing.sequence);
   if constexpr (requires(Body & packet, Context & context) { Host::enter(packet, context, payloads); }) {
     if (head.body != kNoBody) Host::enter(bodies_[head.body], context_, payloads + crossing.payload);
   }

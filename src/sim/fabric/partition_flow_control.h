@@ -10,10 +10,6 @@
 
 namespace wharf::sim {
 
-inline constexpr std::uint32_t kControlConsumed = 0;
-inline constexpr std::uint32_t kControlPause = 1;
-inline constexpr std::uint32_t kControlResume = 2;
-inline constexpr std::uint32_t kControlCredits = 3;
 /// Credit counters are cyclic with 20 bits.
 inline constexpr std::uint32_t kCreditMask = (1U << 20U) - 1;
 /// How far the cyclic counter `to` is ahead of `from`, or, negative, behind it.
@@ -61,23 +57,22 @@ void Partition<Host>::hold(TimePs now, std::uint32_t link, std::uint32_t queue, 
   }
 }
 
-/// How long a pause frame holds its queues when nothing follows: the longest time that it can carry, 65535
-/// times what 512 bits take. [IEEE 802.3 annex 31B, IEEE 802.1Qbb]
-template <FabricHost Host>
-TimePs Partition<Host>::pause_time(PortId number) const {
-  return picoseconds(static_cast<std::int64_t>(serialisation_ps(64, state_.rates[number]) * 65535));
+/// How long a pause frame holds the queues of a port of this rate when nothing follows: the longest time that
+/// it can carry, 65535 times what 512 bits take. [IEEE 802.3 annex 31B, IEEE 802.1Qbb]
+inline TimePs pause_time(std::uint64_t bits_per_second) {
+  return picoseconds(static_cast<std::int64_t>(serialisation_ps(64, bits_per_second) * 65535));
 }
 
 /// Choice: pauses end, and are told again after half their time, where links lose frames; where none is lost,
-/// each is ended by its resume frame.
+/// each is ended by its resume frame. The time is that at the fastest that the paused direction becomes: its
+/// rate may be another thread's.
 template <FabricHost Host>
 void Partition<Host>::arm_pause_refresh(TimePs now, std::uint32_t link) {
   PortExtra& in = state_.extras[link];
   if (state_.config.faults.empty() || in.pause_refresh_armed) return;
   in.pause_refresh_armed = true;
-  const PortId back = state_.topology->port(link % links_).reverse;
-  push(FabricEvent::make(now + pause_time(back) / 2, FabricEventKind::kControl, kControlPauseRefreshes + link,
-                         false));
+  push(FabricEvent::make(now + pause_time(state_.fastest[link % links_]) / 2, FabricEventKind::kControl,
+                         kControlPauseRefreshes + link, false));
 }
 
 template <FabricHost Host>
@@ -172,6 +167,16 @@ void Partition<Host>::free_unstored(TimePs now, std::uint32_t link, std::uint32_
   report_freed(now, link, queue);
 }
 
+/// The same of one that no port leads on: in the queue that the near end of `link` has charged.
+template <FabricHost Host>
+void Partition<Host>::free_without_way(TimePs now, std::uint32_t link, const PacketHead& head) {
+  const PortProfile& profile = state_.config.profiles[ports_[link].profile];
+  free_unstored(
+      now, link,
+      (head.flags & kHeadTrimmed) != 0 ? profile.trimmed_queue : profile.queue_of_class[head.traffic_class],
+      head.bytes);
+}
+
 /// Tells the far end from time to time what was consumed while not all of it is free again: credits of frames
 /// that were lost come back so. [UE 1.0 5.2: CC_Update]
 template <FabricHost Host>
@@ -240,11 +245,13 @@ void Partition<Host>::service(TimePs now, PortId number) {
     release(now, sent);
   }
   port.ready_at = now;
+  if ((port.flags & kPortDown) != 0) lose_control(number);
   const bool retried = retries(number);
   if (retried && serve_retry(now, port, number)) {
   } else if (extra.control_head != kNoSlot) {
     const SlotId slot = extra.control_head;
     extra.control_head = heads_[slot].next;
+    ++state_.counters[number].control_frames;
     launch(port, number, slot, heads_[slot]);
   } else if ((port.flags & kPortDown) != 0) {
     return;
@@ -376,6 +383,42 @@ void Partition<Host>::send_control(TimePs now, PortId number, std::uint32_t cont
   arm_service(max(now, ports_[number].ready_at), ports_[number], number);
 }
 
+/// What a port that is down was to tell is lost.
+template <FabricHost Host>
+void Partition<Host>::lose_control(PortId number) {
+  PortExtra& extra = state_.extras[number];
+  while (extra.control_head != kNoSlot) {
+    const SlotId slot = extra.control_head;
+    const PacketHead& head = heads_[slot];
+    extra.control_head = head.next;
+    ++state_.counters[number].lost;
+    // What it has consumed it tells anyway when it returns.
+    if (head.flow >> 30U != kControlConsumed) {
+      PortExtra& in = state_.extras[record_back(number)];
+      in.untold = static_cast<std::uint8_t>(in.untold | (head.flow >> 24U & 0x3fU));
+    }
+    heads_.release(slot);
+  }
+}
+
+/// A port that has returned tells what was lost meanwhile, as it is now.
+template <FabricHost Host>
+void Partition<Host>::tell_again(TimePs now, PortId number) {
+  const std::uint32_t record = record_back(number);
+  PortExtra& in = state_.extras[record];
+  const unsigned untold = in.untold;
+  in.untold = 0;
+  if (untold == 0) return;
+  if (state_.config.flow_control.kind == FlowControl::kCredit) {
+    for (unsigned rest = untold; rest != 0; rest &= rest - 1)
+      report_freed(now, record, static_cast<std::uint32_t>(std::countr_zero(rest)));
+    return;
+  }
+  const unsigned held = untold & in.pausing;
+  if (held != 0) send_control(now, number, kControlPause << 30U | held << 24U);
+  if (held != untold) send_control(now, number, kControlResume << 30U | (untold & ~held) << 24U);
+}
+
 /// A frame of flow control has come over `link`, whose far half is `record`: it speaks about the opposite
 /// direction, unless it tells what was consumed.
 template <FabricHost Host>
@@ -397,7 +440,7 @@ void Partition<Host>::handle_control(TimePs now, std::uint32_t link, std::uint32
       port.blocked = static_cast<std::uint8_t>(port.blocked | bit);
       if (state_.config.record_pauses)
         pauses_.push_back({now, number, static_cast<std::uint8_t>(queue), true});
-      extra.pause_ends[queue] = now + pause_time(number);
+      extra.pause_ends[queue] = now + pause_time(state_.rates[number]);
       arm_pause_end(extra.pause_ends[queue], number);
     } else {
       resume(now, number, queue);

@@ -28,7 +28,7 @@ template <FabricHost Host>
 void Partition<Host>::wake(TimePs now, std::uint32_t host) {
   if (state_.wake_at[host] == now) state_.wake_at[host] = kNever;
   advance_host(host, now);
-  if (!state_.ingest.empty() && state_.ingest[host].pausing != 0) resume_ingest(now, host);
+  if (!state_.ingest.empty() && state_.ingest[host].pausing) resume_ingest(now, host);
   if (hosts_[host].deadline() <= now) {
     hosts_[host].expire(now);
     after_input(host, now);
@@ -88,7 +88,8 @@ void Partition<Host>::ask_ports(std::uint32_t host, TimePs now) {
   for (std::uint32_t k = first; k < last; ++k) {
     const PortId number = state_.node_ports[k];
     Port& port = ports_[number];
-    if ((port.waiting & kAskHost) != 0 || (port.flags & kPortDown) != 0) continue;
+    // Under flow control a port that asks already may have asked in vain for what its link may carry.
+    if (((port.waiting & kAskHost) != 0 && !served_) || (port.flags & kPortDown) != 0) continue;
     if (served_) [[unlikely]] {
       port.waiting |= kAskHost;
       arm_service(max(now, port.ready_at), port, number);
@@ -172,7 +173,8 @@ void Partition<Host>::refresh(std::uint32_t host) {
 }
 
 /// Counts an arriving packet into what waits for the host's memory. False: there is no room for it. Under
-/// pause flow control the host's port pauses its switch instead of refusing.
+/// pause flow control the host pauses the link and the queue of each packet that is too much, instead of
+/// refusing.
 template <FabricHost Host>
 bool Partition<Host>::ingest(TimePs now, std::uint32_t host, std::uint32_t link, const PacketHead& head) {
   IngestState& state = state_.ingest[host];
@@ -185,12 +187,13 @@ bool Partition<Host>::ingest(TimePs now, std::uint32_t host, std::uint32_t link,
   const FlowControlConfig& flow = state_.config.flow_control;
   const std::uint32_t queue = state_.config.profiles[ports_[link].profile].queue_of_class[head.traffic_class];
   const auto bit = static_cast<std::uint8_t>(1U << queue);
-  if (flow.kind == FlowControl::kPause && (flow.queues & bit) != 0 && (state.pausing & bit) == 0 &&
-      state.backlog_bytes > flow.xoff_bytes) {
-    state.pausing |= bit;
-    state.pausing_link = link % links_;
-    send_control(now, state_.topology->port(state.pausing_link).reverse,
-                 1U << 30U | std::uint32_t{bit} << 24U);
+  if (flow.kind == FlowControl::kPause && (flow.queues & bit) != 0 &&
+      (state_.extras[link].pausing & bit) == 0 && state.backlog_bytes > flow.xoff_bytes) {
+    state.pausing = true;
+    state_.extras[link].pausing |= bit;
+    send_control(now, state_.topology->port(link % links_).reverse,
+                 kControlPause << 30U | std::uint32_t{bit} << 24U);
+    arm_pause_refresh(now, link);
     const std::uint64_t excess = state.backlog_bytes - flow.xon_bytes;
     const TimePs at = now + picoseconds(static_cast<std::int64_t>(serialisation_ps(
                                 static_cast<std::uint32_t>(std::min<std::uint64_t>(excess, 0xffff'ffff)),
@@ -217,7 +220,7 @@ void Partition<Host>::drain_ingest(TimePs now, IngestState& state) {
       static_cast<unsigned __int128>(drained) * 8'000'000'000'000ULL / state_.config.ingest.rate.value));
 }
 
-/// Lets the switch go on when the backlog has gone down far enough.
+/// Lets all links that are paused go on when the backlog has gone down far enough.
 template <FabricHost Host>
 void Partition<Host>::resume_ingest(TimePs now, std::uint32_t host) {
   IngestState& state = state_.ingest[host];
@@ -230,9 +233,13 @@ void Partition<Host>::resume_ingest(TimePs now, std::uint32_t host) {
     push(FabricEvent::make(at, FabricEventKind::kWake, host, false));
     return;
   }
-  send_control(now, state_.topology->port(state.pausing_link).reverse,
-               2U << 30U | std::uint32_t{state.pausing} << 24U);
-  state.pausing = 0;
+  state.pausing = false;
+  for (std::uint32_t k = state_.node_port_first[host]; k < state_.node_port_first[host + 1]; ++k) {
+    PortExtra& in = state_.extras[state_.node_arrivals[k]];
+    if (in.pausing == 0) continue;
+    send_control(now, state_.node_ports[k], kControlResume << 30U | std::uint32_t{in.pausing} << 24U);
+    in.pausing = 0;
+  }
 }
 
 }  // namespace wharf::sim

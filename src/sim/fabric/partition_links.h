@@ -56,6 +56,7 @@ void Partition<Host>::launch_unprotected(Port& port, PortId number, SlotId slot)
   const TimePs handled = (port.flags & kPortRuled) != 0 ? handled_by_rule(port, number, head, serial)
                                                         : handled_at(port, number, head, begin, serial);
   if ((port.flags & kPortObserved) != 0) capture(port.ready_at, number, head);
+  if (!state_.rate_from.empty()) note_sequence(slot, state_.rate_from[number]);
   head.time = handled;
   if (arrives && (port.flags & kPortFaulty) != 0) {
     arrives = pass(port, number, slot, serial);
@@ -134,7 +135,7 @@ void Partition<Host>::fly(Port& port, PortId number, SlotId slot, TimePs at) {
     if constexpr (requires(Body & packet, Context & context) { Host::leave(packet, context, payloads); }) {
       if (head.body != kNoBody) Host::leave(bodies_[head.body], context_, payloads);
     }
-    const bool sequenced = (head.flags & kHeadSequenced) != 0;
+    const bool sequenced = (head.flags & kHeadSequenced) != 0 || !state_.rate_from.empty();
     exchange_.send(port.far_partition, Crossing{number, sequenced ? sequences_[slot] : 0, head, payload});
     heads_.release(slot);
     return;
@@ -304,6 +305,7 @@ template <FabricHost Host>
 SlotId Partition<Host>::duplicate(SlotId slot) {
   const SlotId copy = heads_.acquire();
   heads_[copy] = heads_[slot];
+  if (!state_.rate_from.empty()) note_sequence(copy, sequences_[slot]);
   if (heads_[slot].body == kNoBody) return copy;  // A frame of flow control.
   const BodyId body = bodies_.acquire();
   heads_[copy].body = body;

@@ -235,6 +235,7 @@ bool Partition<Host>::serve_replay(Port& port, PortId number) {
               (state_.extras[number].credits_used[queue] & kCreditMask);
   head.bytes = bytes;
   head.flags = kHeadLinkControl;
+  ++state_.counters[number].control_frames;
   send_frame(port, number, slot);
   return true;
 }
@@ -305,8 +306,13 @@ void Partition<Host>::handle_retry(TimePs now, PortId link, const PacketHead& he
     case RetryControl::kAck:
     case RetryControl::kNack:
       if (!sender.protects()) return;
-      if (sender.acknowledge(sequence))
+      if (sender.acknowledge(sequence)) {
         arm_replay_timer(number, sender.kept.empty() ? kNever : now + replay_time(number));
+      } else if (sender.replays != 0) {
+        // Choice: an LLR_NACK without news asks for what is being replayed, or has been and is waited for: it
+        // may have left before that came. If the replay has failed the timer will tell.
+        break;
+      }
       if (kind == RetryControl::kNack) begin_replay(now, number);
       break;
     case RetryControl::kInit:

@@ -97,14 +97,15 @@ inline void Partition<Host>::forward(TimePs now, const Port& in, SlotId slot, st
                                      PortId number, PortId out) {
   if (out == kNoPort || (ports_[out].flags & kPortDown) != 0) [[unlikely]] {
     ++state_.counters[record].dropped_no_route;
+    if (served_) free_without_way(now, record, heads_[slot]);
     discard(slot);
     return;
   }
   if (cut_through_ && !retries(number)) [[unlikely]] {
     // The packet must not run dry on a faster link: not before its last byte less what sending takes.
     const std::uint32_t bytes = heads_[slot].bytes;
-    const TimePs incoming = serialisation(in, number, bytes);
-    const TimePs header = min(incoming, serialisation(in, number, state_.config.cut_through_bytes));
+    const TimePs incoming = received_in(in, number, slot, bytes);
+    const TimePs header = min(incoming, received_in(in, number, slot, state_.config.cut_through_bytes));
     heads_[slot].time = now + incoming - header - serialisation(ports_[out], out, bytes);
   }
   if (served_) [[unlikely]] {
@@ -301,9 +302,9 @@ std::uint32_t Partition<Host>::choose_weighted(Port& port, PortId number, unsign
   }
   const std::uint32_t start = extra.virtual_time[best];
   const std::uint32_t bytes = heads_[port.queue_head[best]].bytes;
-  // Queues that were empty do not save up: they start where the one being served is.
+  // Queues of this priority that were empty or held do not save up: they start where the one being served is.
   for (std::uint32_t queue = 0; queue < kPortQueues; ++queue) {
-    if ((port.waiting & (1U << queue)) == 0 &&
+    if ((eligible & (1U << queue)) == 0 && profile.queues[queue].priority == profile.queues[best].priority &&
         static_cast<std::int32_t>(extra.virtual_time[queue] - start) < 0)
       extra.virtual_time[queue] = start;
   }
@@ -370,6 +371,17 @@ template <FabricHost Host>
 inline TimePs Partition<Host>::serialisation(const Port& port, PortId number, std::uint32_t bytes) const {
   if (port.ps_per_byte != 0) return picoseconds(std::int64_t{port.ps_per_byte} * bytes);
   return picoseconds(static_cast<std::int64_t>(serialisation_ps(bytes, state_.rates[number])));
+}
+
+/// What `bytes` of the packet in `slot`, which has come over link `number`, took at the rate that the link
+/// had when the packet left.
+template <FabricHost Host>
+TimePs Partition<Host>::received_in(const Port& in, PortId number, SlotId slot, std::uint32_t bytes) const {
+  if (state_.rate_from.empty()) return serialisation(in, number, bytes);
+  const std::uint32_t from = sequences_[slot];
+  const BitsPerSecond rate =
+      from == 0 ? state_.topology->port(number).rate : state_.config.changes[from - 1].rate;
+  return picoseconds(static_cast<std::int64_t>(serialisation_ps(bytes, rate.value)));
 }
 
 template <FabricHost Host>

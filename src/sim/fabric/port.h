@@ -74,6 +74,12 @@ struct alignas(64) Port {
 };
 static_assert(sizeof(Port) == 128);
 
+/// Kinds of frames of flow control (partition_flow_control.h).
+inline constexpr std::uint32_t kControlConsumed = 0;
+inline constexpr std::uint32_t kControlPause = 1;
+inline constexpr std::uint32_t kControlResume = 2;
+inline constexpr std::uint32_t kControlCredits = 3;
+
 /// What ports with weights, errors or flow control have beside. One for each port when any port needs it.
 struct PortExtra {
   std::array<std::uint32_t, kPortQueues> virtual_time{};  ///< Weighted queues: bytes served over weight.
@@ -91,6 +97,9 @@ struct PortExtra {
   bool pause_end_armed = false;        ///< Near half: end_pauses() is pending.
   bool pause_refresh_armed = false;    ///< Far half: refresh_pauses() is pending.
   std::uint8_t pausing = 0;            ///< Queues for which a pause is in force, one bit each.
+  /// Queues of which the near end of the link has not been told: frames about them were lost at a port that
+  /// is down.
+  std::uint8_t untold = 0;
   // Frames of flow control that wait to be sent by this port, before everything else.
   SlotId control_head = kNoSlot;
   SlotId control_tail = kNoSlot;
@@ -122,8 +131,9 @@ struct PortCounters {
   std::uint64_t delivered = 0;  ///< To a host.
   /// Damaged behind the frame check and refused by the decoder, by wire::DropReason.
   std::array<std::uint32_t, wire::kDropReasonCount> refused{};
-  std::uint64_t pause_frames = 0;  ///< Pause and resume frames sent.
-  std::uint64_t paused_ps = 0;     ///< Time during which a queue was held, summed over queues.
+  std::uint64_t pause_frames = 0;    ///< Pause and resume frames sent.
+  std::uint64_t control_frames = 0;  ///< Among the packets sent: frames of flow control of every kind.
+  std::uint64_t paused_ps = 0;  ///< Time during which a queue was held, until it went on, summed over queues.
   std::uint32_t queued_bytes_most = 0;
 };
 

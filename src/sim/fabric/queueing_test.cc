@@ -208,5 +208,23 @@ TEST(Queueing, RefusesWhatMakesNoSense) {
             "fabric.pfc_xon is 4001 bytes, expected at most fabric.pfc_xoff (4000 bytes)");
 }
 
+// What a host sends when its link is free again may begin to wait for a time of its own: it is called then,
+// though nothing arrives at it.
+TEST(Queueing, AHostIsCalledAtATimeThatItsLastPacketSet) {
+  for (const bool in_turns : {false, true}) {
+    FabricConfig config = with(PortProfile::single_queue());
+    config.turns = in_turns;
+    const Topology topology = star(2, kLink, kTimeZero);
+    ScriptFabric fabric(topology, config);
+    fabric.send_burst(0, 1, 3, 1000);
+    fabric.send(0, {.to = 1, .number = 3, .not_before = microseconds(50)});
+    fabric.send(0, {.to = 1, .number = 4, .not_before = microseconds(90)});
+    fabric.run();
+    ASSERT_EQ(fabric.received(1).size(), 5U) << (in_turns ? "in turns" : "by events");
+    EXPECT_EQ(fabric.received(1)[3].at, microseconds(52) + picoseconds(2 * kPacketPs));
+    EXPECT_EQ(fabric.received(1)[4].at, microseconds(92) + picoseconds(2 * kPacketPs));
+  }
+}
+
 }  // namespace
 }  // namespace wharf::sim

@@ -102,6 +102,31 @@ TEST(TopologyFile, OversubscriptionGoesBySpeedNotByNumberOfLinks) {
   EXPECT_EQ(survey(file.topology).oversubscription_permille, 1000U);
 }
 
+// All pairs are four links apart; one link is far longer than the others.
+TEST(TopologyFile, TheLongestPairGoesByTimeNotByHops) {
+  const auto file = read_topology(
+      "graph\nhosts 3\nswitch a\nswitch b\nswitch c\nswitch s tier 1\nlink 0 a 100Gbps 1us\n"
+      "link 1 b 100Gbps 1us\nlink 2 c 100Gbps 1us\nlink a s 100Gbps 1us\nlink b s 100Gbps 1us\n"
+      "link c s 100Gbps 2ms\n",
+      "g.txt");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const TopologySummary summary = survey(file->topology);
+  EXPECT_EQ(summary.diameter_hops, 4U);
+  const auto [from, to] = longest_pair(file->topology, summary, Bytes{4160}, Bytes{64});
+  EXPECT_EQ(std::max(from, to), 2U);
+  // Where links are alike it is the pair of the diameter.
+  const TopologyFile even = shipped("fat_tree_128_1os.topo");
+  const TopologySummary far = survey(even.topology);
+  EXPECT_EQ(longest_pair(even.topology, far, Bytes{4160}, Bytes{64}),
+            std::pair(far.diameter_from, far.diameter_to));
+  // In a leaf alone, the two hosts with the slowest links.
+  const auto leaf = read_topology(
+      "graph\nhosts 3\nswitch a\nlink 0 a 100Gbps 1us\nlink 1 a 100Gbps 3us\nlink 2 a 100Gbps 2us\n", "g");
+  ASSERT_TRUE(leaf.ok());
+  EXPECT_EQ(longest_pair(leaf->topology, survey(leaf->topology), Bytes{4160}, Bytes{64}),
+            (std::pair<NodeId, NodeId>(2, 1)));
+}
+
 TEST(TopologyFile, RefusalsNameLineTokenAndRule) {
   const std::string tiny = kTiny;
   EXPECT_EQ(refusal(replaced(tiny, "Radix_Up 2", "Radix_Upp 2")),

@@ -262,4 +262,48 @@ TopologySummary survey(const Topology& topology) {
   return summary;
 }
 
+std::pair<NodeId, NodeId> longest_pair(const Topology& topology, const TopologySummary& summary, Bytes data,
+                                       Bytes answer) {
+  std::pair<NodeId, NodeId> longest{summary.diameter_from, summary.diameter_to};
+  const auto same_link = [first = topology.port(0)](const TopologyPort& port) {
+    return port.rate == first.rate && port.delay == first.delay;
+  };
+  if (std::ranges::all_of(topology.ports(), same_link)) return longest;  // Time goes by hops.
+  const auto own_link = [&](NodeId host) {
+    const PortId port = topology.node(host).ports[0];
+    return packet_time(topology, {port}, data) + packet_time(topology, {topology.port(port).reverse}, data);
+  };
+  // By leaf, its two hosts with the slowest links, so that a leaf alone has a pair, too.
+  std::map<NodeId, std::vector<NodeId>> leaves;
+  for (NodeId host = 0; host < topology.host_count(); ++host) {
+    const TopologyNode& node = topology.node(host);
+    std::vector<NodeId>& slowest = leaves[node.ports.size() == 1 ? topology.port(node.ports[0]).peer : host];
+    slowest.push_back(host);
+    std::ranges::stable_sort(slowest, std::ranges::greater{}, own_link);
+    if (slowest.size() > 2) slowest.pop_back();
+  }
+  std::vector<NodeId> ends;
+  for (const auto& [leaf, slowest] : leaves) {
+    const std::size_t count = leaves.size() == 1 ? slowest.size() : 1;
+    ends.insert(ends.end(), slowest.begin(), slowest.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  PathSurvey paths(topology);
+  const auto round_trip = [&](NodeId from, NodeId to) {
+    if (paths.hops(from, to) == kUnreachable || paths.hops(to, from) == kUnreachable) return kTimeZero;
+    return packet_time(topology, paths.path(from, to), data) +
+           packet_time(topology, paths.path(to, from), answer);
+  };
+  TimePs most = round_trip(longest.first, longest.second);
+  for (std::size_t i = 0; i < std::min<std::size_t>(ends.size(), 64); ++i) {
+    for (const NodeId from : ends) {
+      if (from == ends[i]) continue;
+      const TimePs time = round_trip(from, ends[i]);
+      if (time <= most) continue;
+      most = time;
+      longest = {from, ends[i]};
+    }
+  }
+  return longest;
+}
+
 }  // namespace wharf::sim

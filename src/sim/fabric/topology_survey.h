@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/fabric/topology.h"
@@ -85,5 +86,11 @@ struct TopologySummary {
 
 /// For the diameter, hosts of one leaf count once.
 TopologySummary survey(const Topology& topology);
+
+/// The hosts between which `data` one way and `answer` back take longest, nothing queued: those of the
+/// diameter unless links differ. The host with the slowest link stands for its leaf; of many leaves, 64 are
+/// looked from.
+std::pair<NodeId, NodeId> longest_pair(const Topology& topology, const TopologySummary& summary, Bytes data,
+                                       Bytes answer);
 
 }  // namespace wharf::sim

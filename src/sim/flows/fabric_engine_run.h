@@ -165,7 +165,7 @@ class FabricEngineRun {
     }
   }
 
-  /// Looks now and then for ports that hold one another in a ring and have sent nothing since the look
+  /// Looks now and then for ports that hold one another in a ring and have sent no data since the look
   /// before, whatever the rest of the fabric does.
   bool deadlocked(Fabric<Host>& fabric, TimePs now) {
     if (config_.fabric.flow_control.kind == FlowControl::kNone || config_.stall_after == kNever ||
@@ -175,7 +175,7 @@ class FabricEngineRun {
     std::vector<PortId> ring = fabric.waiting_cycle();
     std::uint64_t sent = 0;
     for (const PortId port : ring)
-      sent += fabric.port(port).sent_packets - fabric.port_counters(port).pause_frames;
+      sent += fabric.port(port).sent_packets - fabric.port_counters(port).control_frames;
     const bool stuck = !ring.empty() && ring == ring_ && sent == ring_sent_;
     ring_ = std::move(ring);
     ring_sent_ = sent;
@@ -221,7 +221,7 @@ class FabricEngineRun {
       for (std::uint32_t port = 0; port < all.count(); ++port) Protocol::count(all.of(port), report.totals);
     }
     report.ports = totals_of_ports(fabric);
-    for (const auto& [packets, bytes, port] : report.ports) {
+    for (const auto& [packets, bytes, port, rate] : report.ports) {
       report.totals.trimmed += port.trimmed;
       report.totals.marked += port.marked;
       report.totals.dropped += port.dropped_full + port.dropped_no_route;

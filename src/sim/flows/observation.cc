@@ -118,12 +118,39 @@ std::string paths_csv(const std::vector<PathUse>& paths, const workload::FlowLis
   return out;
 }
 
-std::string ports_csv(const std::vector<PortTotals>& totals, const Topology& topology, const PortNames& names,
-                      TimePs simulated) {
+std::vector<BitsPerSecond> mean_rates(const Topology& topology, const std::vector<LinkChange>& changes,
+                                      TimePs until) {
+  std::vector<BitsPerSecond> means;
+  for (const TopologyPort& port : topology.ports()) means.push_back(port.rate);
+  std::map<PortId, std::vector<LinkChange>> changed;
+  for (const LinkChange& change : changes) {
+    if (change.rate.value != 0 && change.at < until) changed[change.port].push_back(change);
+  }
+  for (auto& [port, list] : changed) {
+    std::stable_sort(list.begin(), list.end(),
+                     [](const LinkChange& a, const LinkChange& b) { return a.at < b.at; });
+    unsigned __int128 sum = 0;  // Of rates times picoseconds.
+    std::uint64_t rate = means[port].value;
+    TimePs since;
+    const auto add = [&](TimePs to) {
+      sum += static_cast<unsigned __int128>(rate) * static_cast<std::uint64_t>((to - since).ps);
+      since = to;
+    };
+    for (const LinkChange& change : list) {
+      add(change.at);
+      rate = change.rate.value;
+    }
+    add(until);
+    means[port].value = static_cast<std::uint64_t>(sum / static_cast<std::uint64_t>(until.ps));
+  }
+  return means;
+}
+
+std::string ports_csv(const std::vector<PortTotals>& totals, const PortNames& names, TimePs simulated) {
   std::string out = "port,rate_gbps,packets,bytes,load,marked,trimmed,dropped,lost,pause_frames,paused_ns\n";
   for (PortId id = 0; id < totals.size(); ++id) {
     const PortTotals& port = totals[id];
-    const double rate = static_cast<double>(topology.port(id).rate.value) / 1e9;
+    const double rate = static_cast<double>(port.rate.value) / 1e9;
     fmt::format_to(std::back_inserter(out), "{},{:.3f},{},{},{:.4f},{},{},{},{},{},{:.3f}\n", names[id], rate,
                    port.packets, port.bytes, gbps(port.bytes, simulated) / rate, port.counters.marked,
                    port.counters.trimmed, port.counters.dropped_full + port.counters.dropped_no_route,

@@ -29,7 +29,11 @@ struct PortTotals {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;
   PortCounters counters;
+  BitsPerSecond rate{};  ///< Of the link, the mean over the run.
 };
+/// The mean rate of every port up to `until`, by the rates of `topology` and the `changes` before.
+std::vector<BitsPerSecond> mean_rates(const Topology& topology, const std::vector<LinkChange>& changes,
+                                      TimePs until);
 
 /// What was seen. Samples are ordered by time, then port or flow.
 struct ObservedRun {
@@ -54,7 +58,6 @@ std::string flow_series_csv(const std::vector<FlowSample>& samples, const worklo
 /// paths.csv: what chosen flows sent with each entropy value.
 std::string paths_csv(const std::vector<PathUse>& paths, const workload::FlowList& list);
 /// ports.csv: every port of the run; `simulated` is its length, for the load.
-std::string ports_csv(const std::vector<PortTotals>& totals, const Topology& topology, const PortNames& names,
-                      TimePs simulated);
+std::string ports_csv(const std::vector<PortTotals>& totals, const PortNames& names, TimePs simulated);
 
 }  // namespace wharf::sim

@@ -23,9 +23,13 @@ inline void observe(const Observation& observation, const std::vector<PortCaptur
 /// What every port of `fabric` did so far.
 template <typename F>
 std::vector<PortTotals> totals_of_ports(const F& fabric) {
+  const std::vector<BitsPerSecond> rates =
+      mean_rates(fabric.topology(), fabric.config().changes, fabric.now());
   std::vector<PortTotals> totals;
-  for (PortId id = 0; id < fabric.topology().ports().size(); ++id)
-    totals.push_back({fabric.port(id).sent_packets, fabric.port(id).sent_bytes, fabric.port_counters(id)});
+  for (PortId id = 0; id < fabric.topology().ports().size(); ++id) {
+    totals.push_back(
+        {fabric.port(id).sent_packets, fabric.port(id).sent_bytes, fabric.port_counters(id), rates[id]});
+  }
   return totals;
 }
 

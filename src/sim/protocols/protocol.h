@@ -68,6 +68,7 @@ struct ProtocolRules {
   std::uint32_t acknowledgement = 0;
   TimePs longest_round_trip = kNever;  ///< That controllers can count.
   std::uint32_t payload_multiple = 1;  ///< Bytes.
+  std::string_view timeout_key{};      ///< Of the retransmission time-out of hosts, without "model.".
   std::string_view wide_open{};        ///< A setting of "model" with which nothing limits what is in flight.
   std::span<const LowerName> lower_names{};
 };
@@ -170,6 +171,7 @@ struct NoEnds {
 //                                do, or refuses a setting by its key
 //   thin(config, number, hosts, seed)   and in a host without an inside
 //   timeout(config, expiries)    the retransmission time-out after so many others in a row
+//   raise_timeout(config, least) makes its first time-out at least so long
 //   count(engine, totals)        adds what the engine has counted to FabricTotals
 //   counters(counters)           every counter by name, in the order of reports
 //

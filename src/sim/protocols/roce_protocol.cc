@@ -40,6 +40,13 @@ TimePs RoceProtocol::timeout(const Config& config, std::uint32_t expiries) {
          (std::int64_t{1} << std::min<std::uint32_t>(expiries, config.backoff_limit));
 }
 
+void RoceProtocol::raise_timeout(Config& config, TimePs least) {
+  constexpr std::uint8_t kLongest = 31;
+  if (config.ack_timeout == 0) return;
+  while (config.ack_timeout < kLongest && roce::ack_timeout_duration(config.ack_timeout) < least)
+    ++config.ack_timeout;
+}
+
 void RoceProtocol::count(const Engine& engine, FabricTotals& totals) {
   const roce::Counters& counters = engine.counters();
   totals.new_packets += counters.packets_sent - counters.requests_resent - counters.acknowledgements_sent -

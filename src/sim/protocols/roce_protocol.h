@@ -46,6 +46,7 @@ struct RoceProtocol {
                                         .senders = {.controllers = kControllers, .back_off = false},
                                         .data_overhead = 14 + 20 + 8 + 12 + 4 + 4 + 20,
                                         .acknowledgement = 84,
+                                        .timeout_key = "roce.ack_timeout",
                                         .wide_open = "roce.window=4096",
                                         .lower_names = kLowerNames};
 
@@ -57,6 +58,7 @@ struct RoceProtocol {
   static Config placed(const Config& config, const EngineSite& site);
   static Config thin(const Config& config, std::uint32_t number, std::uint32_t hosts, std::uint64_t seed);
   static TimePs timeout(const Config& config, std::uint32_t expiries);
+  static void raise_timeout(Config& config, TimePs least);
   static void count(const Engine& engine, FabricTotals& totals);
   static std::vector<NamedCounter> counters(const Counters& counters);
 

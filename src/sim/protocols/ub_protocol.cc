@@ -40,6 +40,11 @@ TimePs UbProtocol::timeout(const Config& config, std::uint32_t expiries) {
   return config.retransmission.timeout(expiries);
 }
 
+void UbProtocol::raise_timeout(Config& config, TimePs least) {
+  config.retransmission.base = max(config.retransmission.base, least);
+  config.retransmission.cap = max(config.retransmission.cap, config.retransmission.base);
+}
+
 void UbProtocol::count(const Engine& engine, FabricTotals& totals) {
   const ub::UbCounters& counters = engine.counters();
   totals.new_packets += counters.data_packets_sent;

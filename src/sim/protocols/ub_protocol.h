@@ -50,6 +50,7 @@ struct UbProtocol {
                                         .senders = {.controllers = kControllers},
                                         .data_overhead = 14 + 20 + 8 + 12 + 4 + 4 + 20,
                                         .acknowledgement = 84,
+                                        .timeout_key = "ub.rto",
                                         .lower_names = kLowerNames};
 
   static bool keeps_port(const Config&, bool) { return true; }
@@ -62,6 +63,7 @@ struct UbProtocol {
   static Result<engine::Capabilities> hardware_abilities(const Settings& settings);
   static Config thin(const Config& config, std::uint32_t number, std::uint32_t hosts, std::uint64_t seed);
   static TimePs timeout(const Config& config, std::uint32_t expiries);
+  static void raise_timeout(Config& config, TimePs least);
   static void count(const Engine& engine, FabricTotals& totals);
   static std::vector<NamedCounter> counters(const Counters& counters);
 

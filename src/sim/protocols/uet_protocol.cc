@@ -53,6 +53,11 @@ TimePs UetProtocol::timeout(const Config& config, std::uint32_t expiries) {
   return min(picoseconds(doubled), config.rto_cap);
 }
 
+void UetProtocol::raise_timeout(Config& config, TimePs least) {
+  config.rto_init = max(config.rto_init, least);
+  config.rto_cap = max(config.rto_cap, config.rto_init);
+}
+
 void UetProtocol::count(const Engine& engine, FabricTotals& totals) {
   const uet::UetCounters& counters = engine.counters();
   totals.new_packets += counters.requests_sent;

@@ -138,6 +138,7 @@ struct UetProtocol {
                                         .acknowledgement = 14 + 20 + 8 + 32 + 12 + 4 + 4 + 20,
                                         .longest_round_trip = milliseconds(100),
                                         .payload_multiple = 2,
+                                        .timeout_key = "uet.rto",
                                         .wide_open = "uet.control=none",
                                         .lower_names = kLowerNames};
 
@@ -154,6 +155,7 @@ struct UetProtocol {
   static Config placed(const Config& config, const EngineSite& site);
   static Config thin(const Config& config, std::uint32_t number, std::uint32_t hosts, std::uint64_t seed);
   static TimePs timeout(const Config& config, std::uint32_t expiries);
+  static void raise_timeout(Config& config, TimePs least);
   static void count(const Engine& engine, FabricTotals& totals);
   static std::vector<NamedCounter> counters(const Counters& counters);
 

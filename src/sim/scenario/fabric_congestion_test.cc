@@ -99,10 +99,11 @@ TEST(FabricCongestion, UnderPauseATimeOutOutlastsWhatAllLinksMayHaveSent) {
   const auto run = derive_fabric_run(loaded->settings, star(9, kLink, kTimeZero), nullptr, {});
   ASSERT_TRUE(run.ok());
   // Nine links into the switch of 100,000 bytes each are 72 us of 100 Gb/s, and 15 us: the next code is 5,
-  // 4.096 us * 32. A queue holds them as 216 packets of 4178 bytes.
+  // 4.096 us * 32. A queue holds them as 215 packets of 4194 bytes: the headers of a WRITE in one packet
+  // take 98.
   EXPECT_EQ(run->derived.rto, microseconds(87));
   EXPECT_EQ(std::get<roce::RoceConfig>(run->config.engines).ack_timeout, 5);
-  EXPECT_EQ(run->derived.queue_bytes, 216U * 4178);
+  EXPECT_EQ(run->derived.queue_bytes, 215U * 4194);
   EXPECT_EQ(run->config.fabric.profiles[0].queues[1].capacity_bytes, kUnlimitedBytes);
 }
 

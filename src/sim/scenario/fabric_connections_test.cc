@@ -164,6 +164,25 @@ TEST(FabricConnections, AFlowThatKeepsItsOrderKeepsToOnePort) {
   EXPECT_EQ(sent.report.totals.retransmitted, 0U);
 }
 
+// What windows, queues and ideal times count are the bytes that links carry.
+TEST(FabricConnections, FramesAreCountedAsTheyAreSent) {
+  const Topology topology = star(2, kLink, kTimeZero);
+  workload::FlowList list;
+  list.flows = {{.id = 1, .source = 0, .destination = 1, .bytes = 10 * 4096}};
+  for (const std::string protocol : {"roce", "ub"}) {
+    const Ran one = ran(topology, list, {"fabric.protocol=" + protocol, "fabric.payload=4KiB"});
+    const FabricDerived& derived = one.run.derived;
+    const EngineFrames& frames = derived.frames;
+    EXPECT_EQ(derived.full_packet, 4096 + std::max({frames.only, frames.first, frames.further})) << protocol;
+    EXPECT_EQ(derived.ack_packet, frames.answer) << protocol;
+    const PortTotals& sent = one.report.ports[topology.node(0).ports[0]];
+    const std::uint64_t data = 10 * 4096 + frames.first + 9 * std::uint64_t{frames.further};
+    // Unified Bus acknowledges the answer, too, in a frame of its own.
+    EXPECT_EQ(sent.bytes, data + (protocol == "ub" ? (sent.packets - 10) * 90 : 0)) << protocol;
+    EXPECT_NEAR(one.slowdowns[0], 1, 0.001) << protocol;
+  }
+}
+
 TEST(FabricConnections, AFlowThatMaySprayHasTheTimeOfAllPorts) {
   workload::FlowList list;
   list.flows = {{.id = 1, .source = 0, .destination = 1, .bytes = 4'000'000}};

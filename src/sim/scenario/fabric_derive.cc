@@ -51,15 +51,22 @@ TimePs timeout_by_rule(const FabricSettings& settings, const FabricDerived& deri
   return microseconds(15) + transfer_time(Bytes{ahead}, derived.link);
 }
 
-FabricDerived rules(const FabricSettings& settings, const Topology& topology,
-                    const TopologySummary& summary) {
-  FabricDerived derived;
+/// What frames take before there are engines to look at: all by the nominal size of headers, or what the
+/// protocol says.
+EngineFrames nominal_frames(const FabricSettings& settings) {
   const ProtocolRules& protocol = rules_of(settings.protocol);
+  const auto header = static_cast<std::uint32_t>(settings.header);
+  const std::uint32_t data = header != 0 ? header : protocol.data_overhead;
+  return {data, data, data, header != 0 ? header : protocol.acknowledgement};
+}
+
+FabricDerived rules(const FabricSettings& settings, const Topology& topology, const TopologySummary& summary,
+                    const EngineFrames& frames) {
+  FabricDerived derived;
   const auto payload = static_cast<std::uint32_t>(settings.payload);
-  derived.full_packet = settings.header != 0 ? payload + static_cast<std::uint32_t>(settings.header)
-                                             : payload + protocol.data_overhead;
-  derived.ack_packet =
-      settings.header != 0 ? static_cast<std::uint32_t>(settings.header) : protocol.acknowledgement;
+  derived.frames = frames;
+  derived.full_packet = payload + std::max({frames.only, frames.first, frames.further});
+  derived.ack_packet = frames.answer;
   derived.link = topology.port(topology.node(0).ports[0]).rate;
   derived.host_rate = {~std::uint64_t{0}};
   for (NodeId host = 0; host < topology.host_count(); ++host) {
@@ -73,11 +80,14 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology,
   // [UE 1.0 3.6: config_base_rtt] Full-size data along the longest path, an answer back, nothing queued. Ways
   // over a third group are the longest where packets take them.
   PathSurvey paths(topology);
-  const auto longest = settings.routing == Routing::kMinimal
-                           ? paths.path(summary.diameter_from, summary.diameter_to)
-                           : paths.detour(summary.diameter_from, summary.diameter_to);
+  const auto [from, to] =
+      longest_pair(topology, summary, Bytes{derived.full_packet}, Bytes{derived.ack_packet});
+  const auto way = [&, routing = settings.routing](NodeId a, NodeId b) {
+    return routing == Routing::kMinimal ? paths.path(a, b) : paths.detour(a, b);
+  };
+  const auto longest = way(from, to);
   derived.base_rtt = packet_time(topology, longest, Bytes{derived.full_packet}) +
-                     packet_time(topology, longest, Bytes{derived.ack_packet}) +
+                     packet_time(topology, way(to, from), Bytes{derived.ack_packet}) +
                      settings.links.fec_delay * (2 * static_cast<std::int64_t>(longest.size()));
   using Wide = unsigned __int128;
   derived.bdp =
@@ -173,6 +183,25 @@ EndNetwork network_of(const FabricSettings& settings, const FabricDerived& deriv
           .oversubscription_permille = oversubscription_permille,
           .rto = derived.rto,
           .host_rate = derived.host_rate};
+}
+
+/// What the frames of these engines really take: those of `hosts`, or what the keys make of a network with
+/// nominal frames. What no engine takes is refused later, with its numbers.
+Result<EngineFrames> frames_in_use(const FabricSettings& settings, const FabricDerived& nominal,
+                                   const TopologySummary& summary, const EngineConfigs* hosts) {
+  const auto payload = static_cast<std::uint32_t>(settings.payload);
+  if (hosts != nullptr) return engine_frames(settings.protocol, *hosts, payload);
+  EngineConfigs engines;
+  WHARF_TRY(visit_protocol(settings.protocol, [&]<typename P>(std::type_identity<P>) -> Result<void> {
+    const FlowSite site = site_of(settings, [] { return 4U; });
+    if (auto checked = P::check_fabric(ends_of<P>(settings.ends), site); !checked) return checked;
+    auto engine = P::derive_fabric(settings, ends_of<P>(settings.ends),
+                                   network_of(settings, nominal, summary.oversubscription_permille), site);
+    if (!engine) return engine.error();
+    std::get<typename P::Config>(engines) = *std::move(engine);
+    return {};
+  }));
+  return engine_frames(settings.protocol, engines, payload);
 }
 
 /// Most connections that one host begins, or that end at it.
@@ -337,10 +366,15 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
 }  // namespace
 
 Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const Topology& topology,
-                                           const FatTreeShape* shape, const workload::FlowList& list) {
+                                           const FatTreeShape* shape, const workload::FlowList& list,
+                                           const EngineConfigs* hosts) {
   const TopologySummary summary = survey(topology);
   DerivedFabricRun run;
-  run.derived = rules(settings, topology, summary);
+  run.derived = rules(settings, topology, summary, nominal_frames(settings));
+  if (settings.header == 0) {
+    if (const auto frames = frames_in_use(settings, run.derived, summary, hosts))
+      run.derived = rules(settings, topology, summary, *frames);
+  }
   EndNetwork network = network_of(settings, run.derived, summary.oversubscription_permille);
   WHARF_TRY(check_routing(settings, topology));
   if (run.derived.rto < run.derived.base_rtt) {
@@ -381,7 +415,6 @@ std::vector<TimePs> ideal_times(const Topology& topology, const workload::FlowLi
                                 const FabricSettings& settings, const FabricDerived& derived) {
   PathSurvey paths(topology);
   const auto ports = topology.host_ports();
-  const std::uint64_t overhead = derived.full_packet - settings.payload;
   std::vector<TimePs> ideal;
   ideal.reserve(list.flows.size());
   std::vector<std::vector<PortId>> ways;
@@ -390,8 +423,13 @@ std::vector<TimePs> ideal_times(const Topology& topology, const workload::FlowLi
     const NodeId from = read ? flow.destination : flow.source;
     const NodeId to = read ? flow.source : flow.destination;
     const std::uint64_t full = (flow.bytes - 1) / settings.payload;
-    const PacketTrain train{full, Bytes{derived.full_packet},
-                            Bytes{flow.bytes - full * settings.payload + overhead}};
+    const EngineFrames& frames = derived.frames;
+    const PacketTrain train{
+        full, Bytes{settings.payload + frames.further},
+        Bytes{flow.bytes - full * settings.payload + (full == 0 ? frames.only : frames.further)}};
+    const TimePs more_in_first = full == 0 || frames.first <= frames.further
+                                     ? kTimeZero
+                                     : transfer_time(Bytes{frames.first - frames.further}, derived.link);
     std::vector<PortId> back;
     ways.clear();
     if (derived.flows_keep_ports) {
@@ -407,7 +445,7 @@ std::vector<TimePs> ideal_times(const Topology& topology, const workload::FlowLi
       if (ways.empty()) ways.push_back(paths.path(from, to));
       back = paths.path(to, from);
     }
-    ideal.push_back(spread_time(topology, ways, train) +
+    ideal.push_back(spread_time(topology, ways, train) + more_in_first +
                     packet_time(topology, back, Bytes{derived.ack_packet}) +
                     settings.links.fec_delay * static_cast<std::int64_t>(ways.front().size() + back.size()));
   }

@@ -101,6 +101,9 @@ TEST(FabricLinks, WrongValuesAreRefusedByTheirKey) {
             "fabric.pfc_xon: found 80000B, expected at most fabric.pfc_xoff, 5000B");
   EXPECT_EQ(refusal({"fabric.flow_control=credit", "fabric.trimming=false", "fabric.credit_limit=100B"}),
             "fabric.credit_size: found 128B, expected at most fabric.credit_limit, 100B");
+  EXPECT_EQ(refusal({"fabric.flow_control=credit", "fabric.trimming=false", "fabric.credit_size=1B",
+                     "fabric.credit_limit=524288B"}),
+            "fabric.credit_limit: found 512KiB, expected at most 524287 credits, 524287B here");
   EXPECT_EQ(refusal({"fabric.damage=1", "fabric.link_retry=true", "fabric.link_retry_limit=0"}),
             "fabric.damage: found 1 with link_retry and no link_retry_limit, expected at most 0.999, or a "
             "limit: a link would try for ever");

@@ -18,6 +18,7 @@
 #include "sim/config/traffic.h"
 #include "sim/fabric/topology_fat_tree.h"
 #include "sim/fabric/topology_survey.h"
+#include "sim/flows/engine_frames.h"
 #include "sim/flows/fabric_run.h"
 #include "sim/protocols/protocols.h"
 #include "sim/scenario/observation_settings.h"
@@ -154,7 +155,8 @@ struct FabricDerived {
   TimePs base_rtt;
   BitsPerSecond link;             ///< Of the hosts.
   BitsPerSecond host_rate;        ///< All ports of the host with the least together.
-  std::uint32_t full_packet = 0;  ///< Bytes of a full packet on a link.
+  std::uint32_t full_packet = 0;  ///< Bytes of a full packet on a link, the most that one takes.
+  EngineFrames frames;            ///< What full packets have beside their payload, and
   std::uint32_t ack_packet = 0;
   std::uint64_t bdp = 0;  ///< Bytes.
   std::uint32_t queue_bytes = 0;
@@ -173,8 +175,10 @@ struct DerivedFabricRun {
 
 /// `list` gives failures of links; they are those of a fat tree, so that `shape` is needed then. Changes that
 /// name ports come with add_link_changes().
+/// `hosts`: the engines, where hosts have keys of their own for them.
 Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const Topology& topology,
-                                           const FatTreeShape* shape, const workload::FlowList& list);
+                                           const FatTreeShape* shape, const workload::FlowList& list,
+                                           const EngineConfigs* hosts = nullptr);
 
 /// How long a run may be silent before it counts as stalled: as many time-outs in a row, each as long as the
 /// back-off makes it, as the random losses of the links make nobody expect, and no fewer than eight; besides,

@@ -135,6 +135,10 @@ TEST(FabricSettings, QueuesAreNoShorterThanWhatFlowControlLetsIn) {
   EXPECT_EQ(with({"fabric.flow_control=credit", "fabric.queue_packets=705"}), "");
   EXPECT_THAT(with({"fabric.flow_control=pause", "fabric.queue_bdp_factor=1"}),
               HasSubstr("fabric.queue_bdp_factor is 1"));
+  // Queues count in 32 bits: 16 links of 256 MiB and what is under way are more.
+  EXPECT_THAT(refused({"fabric.trimming=false", "fabric.flow_control=pause", "fabric.pfc_xoff=256MiB"}),
+              HasSubstr("over the 16 links of a switch more than 4 GiB may come for one port"));
+  EXPECT_EQ(refused({"fabric.trimming=false", "fabric.flow_control=pause", "fabric.pfc_xoff=255MiB"}), "");
   // Thresholds that fit the queue.
   EXPECT_EQ(with({"fabric.flow_control=pause", "fabric.queue_packets=152", "fabric.pfc_xoff=4KiB",
                   "fabric.pfc_xon=1KiB"}),

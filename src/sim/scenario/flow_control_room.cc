@@ -60,6 +60,33 @@ std::uint64_t room_for_link(const FabricSettings& settings, const FabricDerived&
          replayed;
 }
 
+namespace {
+
+/// Queues count their bytes in 32 bits.
+Result<void> check_occupancy(const FabricSettings& settings, const FabricDerived& derived,
+                             const Topology& topology) {
+  if (settings.flow_control == FlowControl::kNone) return {};
+  const FlowControlConfig& flow = settings.links.flow_control;
+  const bool pause = settings.flow_control == FlowControl::kPause;
+  for (NodeId node = topology.host_count(); node < topology.nodes().size(); ++node) {
+    const std::vector<PortId>& ports = topology.node(node).ports;
+    std::uint64_t all = 0;
+    for (const PortId port : ports)
+      all += room_for_link(settings, derived, topology, topology.port(port).reverse);
+    if (all <= kUnlimitedBytes) continue;
+    const std::uint64_t each = pause ? flow.xoff_bytes : flow.credit_limit_bytes;
+    const std::uint64_t beside = all - each * ports.size();
+    return input_error(
+        fmt::format("{}: found {}, expected at most {}: over the {} links of a switch more than 4 GiB may "
+                    "come for one port",
+                    pause ? "fabric.pfc_xoff" : "fabric.credit_limit", format_bytes(Bytes{each}),
+                    format_bytes(Bytes{(kUnlimitedBytes - beside) / ports.size()}), ports.size()));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> check_queue_room(const FabricSettings& settings, const FabricDerived& derived,
                               const Topology& topology, const FabricConfig& fabric) {
   if (settings.flow_control == FlowControl::kCredit &&
@@ -69,6 +96,7 @@ Result<void> check_queue_room(const FabricSettings& settings, const FabricDerive
                     format_bytes(Bytes{settings.links.flow_control.credit_limit_bytes}),
                     format_bytes(Bytes{derived.full_packet})));
   }
+  WHARF_TRY(check_occupancy(settings, derived, topology));
   const bool by_key = settings.queue_packets != 0 || settings.queue_bdp_factor != 0;
   if (!by_key || settings.flow_control == FlowControl::kNone) return {};
   // The port that asks most of the key; slow links have shorter queues.

@@ -24,7 +24,8 @@ struct HostSettings {
   NicSet nics;
   HostConfig host;
   RdmoCosts rdmo;
-  ProtocolSettings protocols;  ///< Those of the stack's protocol alone matter.
+  ProtocolSettings protocols;    ///< Those of the stack's protocol alone matter.
+  bool timeout_of_user = false;  ///< Not from a profile: it is what it is, however long the links are.
 
   wire::Protocol protocol() const { return protocol_of(stack); }
 };

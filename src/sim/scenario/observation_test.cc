@@ -161,12 +161,30 @@ TEST(Observation, CountsOfFlowsAddUpToTheTotals) {
   EXPECT_GT(report.seen.paths.size(), 8U);
 }
 
+TEST(Observation, TheLoadOfAPortIsThatOfTheRateItHad) {
+  const Topology topology = tree();
+  const std::vector<LinkChange> changes = {
+      {.at = microseconds(8), .port = 3, .rate = gigabits_per_second(400)},
+      {.at = microseconds(2), .port = 3, .rate = gigabits_per_second(25)},
+      {.at = microseconds(1), .port = 4, .up = false},
+      {.at = microseconds(10), .port = 5, .rate = gigabits_per_second(25)}};
+  const std::vector<BitsPerSecond> means = mean_rates(topology, changes, microseconds(10));
+  ASSERT_EQ(topology.port(3).rate, gigabits_per_second(100));
+  // 2 us of 100 Gb/s, 6 of 25, 2 of 400.
+  EXPECT_EQ(means[3], gigabits_per_second(115));
+  EXPECT_EQ(means[4], topology.port(4).rate);
+  EXPECT_EQ(means[5], topology.port(5).rate);
+  const std::string csv = ports_csv({{.packets = 10, .bytes = 71'875, .counters = {}, .rate = means[3]}},
+                                    PortNames(topology, {}), microseconds(10));
+  EXPECT_THAT(csv, HasSubstr(",115.000,10,71875,0.5000,"));
+}
+
 std::string everything(const FabricReport& report, const workload::FlowList& list, const Topology& topology) {
   const PortNames names(topology, {});
   return goodput_csv(report.seen) + port_series_csv(report.seen.ports, names) +
          fullest_csv(report.seen.fullest, names) + pauses_csv(report.seen.pauses, names) +
          flow_series_csv(report.seen.flows, list) + paths_csv(report.seen.paths, list) +
-         ports_csv(report.ports, topology, names, report.simulated);
+         ports_csv(report.ports, names, report.simulated);
 }
 
 TEST(Observation, IsTheSameOnAnyNumberOfThreadsAndChangesNothing) {
@@ -350,13 +368,18 @@ TEST(Stalls, ADeadlockIsFoundWhileOthersGoOn) {
   topology.connect(6, 7, {gigabits_per_second(1), microseconds(1)});
   FabricRunConfig config = lossless();
   config.stall_after = milliseconds(2);
-  const FabricReport report = run(topology,
-                                  table("0,2,8000000,0\n1,3,8000000,0\n2,4,8000000,0\n3,0,8000000,0\n"
-                                        "4,1,8000000,0\n5,6,12000000,0\n"),
-                                  config);
-  EXPECT_EQ(report.outcome, FabricOutcome::kStalled);
-  EXPECT_LT(report.simulated, milliseconds(20));
-  EXPECT_THAT(report.waiting, HasSubstr("deadlock by flow control: "));
+  // Ports of a ring under credits go on telling one another what they have consumed.
+  for (const FlowControl kind : {FlowControl::kPause, FlowControl::kCredit}) {
+    config.fabric.flow_control.kind = kind;
+    config.fabric.flow_control.credit_limit_bytes = 40'000;
+    const FabricReport report = run(topology,
+                                    table("0,2,8000000,0\n1,3,8000000,0\n2,4,8000000,0\n3,0,8000000,0\n"
+                                          "4,1,8000000,0\n5,6,12000000,0\n"),
+                                    config);
+    EXPECT_EQ(report.outcome, FabricOutcome::kStalled);
+    EXPECT_LT(report.simulated, milliseconds(20));
+    EXPECT_THAT(report.waiting, HasSubstr("deadlock by flow control: "));
+  }
 }
 
 TEST(Stalls, RetriesThatNeverHelpAreASilence) {

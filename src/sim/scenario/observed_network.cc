@@ -25,7 +25,7 @@ std::vector<ObservedFile> files_of(const ObservedNetwork& network, const workloa
   const PortNames& names = network.names;
   const ObservedRun& seen = network.seen;
   std::vector<ObservedFile> files;
-  files.push_back({"ports.csv", ports_csv(network.ports, network.topology, names, network.simulated)});
+  files.push_back({"ports.csv", ports_csv(network.ports, names, network.simulated)});
   if (!network.asked.any()) return files;
   files.push_back({"series_goodput.csv", goodput_csv(seen)});
   if (!network.asked.ports.empty()) files.push_back({"series_ports.csv", port_series_csv(seen.ports, names)});

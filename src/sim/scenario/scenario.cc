@@ -379,10 +379,6 @@ Error located(const Error& error, const ConfigDocument& document, const std::vec
   return Error{error.kind, fmt::format("{}: {}", fallback, text)};
 }
 
-}  // namespace
-
-namespace {
-
 /// Program, machine and protocol.
 void bind_hosts(Binder& binder, ScenarioConfig& config) {
   const Binder::Section model_first(binder, "model");
@@ -493,6 +489,11 @@ std::vector<KeyDoc> every_key() {
 
 namespace {
 
+void note_timeout(const ConfigDocument& document, HostSettings& hosts) {
+  const auto* rto = document.peek(fmt::format("model.{}", rules_of(hosts.protocol()).timeout_key));
+  hosts.timeout_of_user = rto != nullptr && rto->layer >= kScenarioLayer;
+}
+
 /// Binds the keys of all hosts with those of `group` in their place, and takes what its hosts are from that.
 Result<void> add_group(Scenario& scenario, const GroupKeys& group, const ConfigDocument& document,
                        const ScenarioSource& source, const std::string& place,
@@ -520,6 +521,7 @@ Result<void> add_group(Scenario& scenario, const GroupKeys& group, const ConfigD
     if (group.model.contains(line.substr(0, line.find(' '))))
       scenario.no_influence.push_back(fmt::format("group.{}.{}", group.name, line));
   }
+  note_timeout(*own, config);
   scenario.config.groups.push_back({group.name, group.hosts.text, config});
   return {};
 }
@@ -561,6 +563,7 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   bind_scenario(binder, scenario.config);
   WHARF_TRY(binder.finish(kTables));
   scenario.config.link.wire = source.wire;
+  note_timeout(document, scenario.config);
   const std::string place = source.file.empty() ? std::string("scenario") : source.file.string();
   if (auto checked = check_hosts(scenario.config); !checked)
     return located(checked.error(), document, binder.keys(), place);

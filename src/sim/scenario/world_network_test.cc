@@ -45,6 +45,33 @@ TEST(WorldNetwork, KeysOfLinksThatDoNotCountAreNamed) {
               Contains("model.link.delay (--set) had no influence: fabric.hop_latency stands beside it"));
 }
 
+/// The first time-out of the hosts of a world.
+template <typename P>
+TimePs first_timeout(std::vector<std::string> keys) {
+  keys.insert(keys.end(), {"topology.from=fat_tree:16", "hosts.servers=1"});
+  const auto scenario = loaded(std::move(keys));
+  EXPECT_TRUE(scenario.ok()) << (scenario.ok() ? "" : scenario.error().message);
+  const auto plan = plan_world(scenario->config);
+  EXPECT_TRUE(plan.ok());
+  return P::timeout(std::get<typename P::Config>(plan->config.groups.front().engine.configs), 0);
+}
+
+// Six links of 1 ms one way, six back: 12 ms and a little. A profile's 1 ms, or what a protocol has by
+// itself, would send everything again.
+TEST(WorldNetwork, TimeoutsThatNobodySetLastTwoBaseRoundTrips) {
+  const std::string far = "model.link.delay=1ms";
+  EXPECT_GE(first_timeout<UetProtocol>({"model.stack=uet", far}), milliseconds(24));
+  EXPECT_GE(first_timeout<UbProtocol>({"model.stack=ub_urma", far}), milliseconds(24));
+  EXPECT_GE(first_timeout<RoceProtocol>({"model.stack=roce_dma", "model.link.delay=4ms"}), milliseconds(96));
+  // Short links leave them as they are: Ultra Ethernet has that of the fabric, 15 us and six full queues.
+  EXPECT_LT(first_timeout<UetProtocol>({"model.stack=uet"}), microseconds(40));
+  // The user's own is what it is.
+  EXPECT_EQ(first_timeout<UetProtocol>({"model.stack=uet", far, "model.uet.rto=2ms"}), milliseconds(2));
+  EXPECT_EQ(first_timeout<UbProtocol>({"model.stack=ub_urma", far, "model.ub.rto=2ms"}), milliseconds(2));
+  EXPECT_EQ(first_timeout<RoceProtocol>({"model.stack=roce_dma", far, "model.roce.ack_timeout=5"}),
+            picoseconds(4'096'000) * 32);
+}
+
 /// A program's last instant is that of one event, whatever windows and threads the world is brought forward
 /// in.
 TEST(WorldNetwork, ARunEndsWithItsLastProgram) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/engine-contract.md: many hosts, and connections with data of their own.
+// docs/engine-contract.md: many hosts, what may leave for them, and connections with data of their own.
 #pragma once
 
 #include <map>
@@ -38,6 +38,39 @@ WHARF_CONTRACT_TEST(OneEngineIsClientAndServerOfMany) {
   for (std::uint32_t host = 0; host < 4; ++host) {
     EXPECT_EQ(world.count(host, CompletionStatus::kSuccess, CompletionKind::kSend), 3U);
   }
+}
+
+WHARF_CONTRACT_TEST(APacketLeavesOnlyWhenItsClassMay) {
+  Pair<E> world;
+  ASSERT_EQ(world.post_receive(1, world.queue[1], 1), PostStatus::kOk);
+  // Of one packet and of several, alone and in company.
+  std::uint64_t id = 0;
+  for (const Verb verb :
+       {Verb::kWrite, Verb::kRead, Verb::kSend, Verb::kFetchAdd, Verb::kWrite, Verb::kRead}) {
+    if (!world.engine(0).capabilities().supports(verb)) continue;
+    ASSERT_EQ(world.post(++id, verb, id > 4 ? 3000 : 64), PostStatus::kOk);
+    bool progress = true;
+    while (progress) {
+      progress = false;
+      for (std::uint32_t traffic = 0; traffic < wire::kTrafficClassCount; ++traffic) {
+        const auto may = static_cast<wire::TrafficClass>(traffic);
+        for (auto& host : world.hosts) {
+          engine::Access access;
+          while (host.engine->next_access(access))
+            host.engine->access_done(world.now, access.id, world.perform(host, access));
+          wire::Packet packet;
+          while (host.engine->transmit(world.now, 0, wire::mask_of(may), packet)) {
+            progress = true;
+            EXPECT_EQ(packet.traffic_class, may) << verbs::name(verb);
+            world.engine(packet.destination.number).receive(world.now, 0, packet);
+            world.pool.release(packet.payload.buffer);
+          }
+        }
+      }
+    }
+  }
+  world.run();
+  EXPECT_EQ(world.count(0, CompletionStatus::kSuccess, CompletionKind::kSend), id);
 }
 
 WHARF_CONTRACT_TEST(AForgottenHostIsNobodysPeer) {

@@ -110,5 +110,37 @@ TEST(PeerSwitch, AnswersComeBackUnderTheirOwnTag) {
   EXPECT_THAT(rig.answers, ElementsAre(7, 5, 6));
 }
 
+// What the device behind the switch answers names the request: whoever asked finds it by that.
+TEST(PeerDevice, AnswersNameTheirRequest) {
+  struct Asker : IoDevice {
+    void answered(TimePs, const ordering::Response& response) override { answers.push_back(response); }
+    void credits_back(TimePs) override {}
+    std::vector<ordering::Response> answers;
+  };
+  Simulation simulation;
+  Asker asker;
+  PeerDevice device(simulation, {}, nanoseconds(100), PeerBusyFrom::kArrival, "device");
+  device.connect(asker);
+  ordering::Request request;
+  request.kind = ordering::Kind::kRead;
+  request.tag = 5;
+  request.number = 7;
+  request.domain.thread = 3;
+  request.line = 11;
+  request.mask = ordering::byte_mask(4, 8);
+  request.is_last = false;
+  device.submit(simulation.now(), request);
+  simulation.run_for_events(100);
+  ASSERT_EQ(asker.answers.size(), 1U);
+  const ordering::Response& answer = asker.answers[0];
+  EXPECT_EQ(answer.kind, ordering::Kind::kRead);
+  EXPECT_EQ(answer.tag, request.tag);
+  EXPECT_EQ(answer.number, request.number);
+  EXPECT_EQ(answer.domain, request.domain);
+  EXPECT_EQ(answer.line, request.line);
+  EXPECT_EQ(answer.mask, request.mask);
+  EXPECT_FALSE(answer.is_last);
+}
+
 }  // namespace
 }  // namespace wharf::sim

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server in another process that is killed, or stops answering: whoever waits for a page gets SIGBUS in
+// bounded time, pages that are there stay, calls say so.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "live/aperture/aperture_test_support.h"
+
+namespace wharf::live {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+class ForkedServer {
+ public:
+  explicit ForkedServer(const Way& way) {
+    int ends[2];
+    WHARF_CHECK(::pipe(ends) == 0);
+    ServerConfig config = aperture_server(way);
+    if (!config.listen.shared()) config.listen = {0x7f000001, 0};
+    place_ = config.listen;
+    process_ = ::fork();
+    WHARF_CHECK(process_ >= 0);
+    if (process_ == 0) {
+      ServerObserver observer;
+      observer.ready = [&](const ServerObserver::Ready& ready) {
+        WHARF_CHECK(::write(ends[1], &ready.control, sizeof ready.control) == sizeof ready.control);
+      };
+      const std::atomic<bool> stop{false};
+      static_cast<void>(serve(config, observer, stop));
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    UdpEndpoint endpoint;
+    WHARF_CHECK(::read(ends[0], &endpoint, sizeof endpoint) == sizeof endpoint);
+    ::close(ends[0]);
+    if (!place_.shared()) place_ = endpoint;
+  }
+  ForkedServer(const ForkedServer&) = delete;
+  ForkedServer& operator=(const ForkedServer&) = delete;
+  ~ForkedServer() {
+    signal(SIGKILL);
+    int status = 0;
+    ::waitpid(process_, &status, 0);
+  }
+  void signal(int number) const { ::kill(process_, number); }
+  const Place& place() const { return place_; }
+
+ private:
+  pid_t process_ = -1;
+  Place place_;
+};
+
+class LostServer : public testing::TestWithParam<Way> {
+ protected:
+  void expect_signal(int number) {
+    SKIP_WITHOUT(ApertureMode::kUserFaults);
+    const ForkedServer server(GetParam());
+    const auto session = open_session(server.place(), GetParam().protocol);
+    const auto aperture = map_all(*session, {.read_ahead_pages = 0});
+    store(aperture->data(), std::byte{1});
+    EXPECT_TRUE(aperture->publish());
+    load(aperture->data() + kPage);
+    std::atomic<bool> stopped{false};
+    int got = 0;
+    std::thread waiting([&] {
+      got = signal_of([&] {
+        for (std::uint64_t at = 2 * kPage;; at += kPage) {
+          if (stopped) load(aperture->data() + at);
+        }
+      });
+    });
+    server.signal(number);
+    stopped = true;
+    const auto begin = std::chrono::steady_clock::now();
+    waiting.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+    EXPECT_EQ(got, SIGBUS);
+    // What is there stays there, also for stores, but no call brings it home.
+    EXPECT_EQ(load(aperture->data()), std::byte{1});
+    store(aperture->data() + kPage, std::byte{2});
+    EXPECT_EQ(load(aperture->data() + kPage), std::byte{2});
+    const ApertureOutcome published = aperture->publish();
+    EXPECT_EQ(published.status, ApertureStatus::kStalled);
+    EXPECT_EQ(published.message, "the server is gone: what was not published is lost");
+    EXPECT_TRUE(session->lost());
+    EXPECT_EQ(signal_of([&] { load(aperture->data() + 30 * kPage); }), SIGBUS);
+    EXPECT_EQ(aperture->fetch(40 * kPage, 1).status, ApertureStatus::kStalled);
+    EXPECT_EQ(aperture->unmap().status, ApertureStatus::kStalled);
+    ApertureOutcome outcome;
+    const auto late = Aperture::map(*session, {0, kPage}, {}, outcome);
+    if (late) {
+      EXPECT_EQ(signal_of([&] { load(late->data()); }), SIGBUS);
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Live, LostServer, testing::ValuesIn(every_way()),
+                         [](const auto& each) { return way_name(each.param); });
+
+TEST_P(LostServer, IsKilled) { expect_signal(SIGKILL); }
+TEST_P(LostServer, FallsSilent) { expect_signal(SIGSTOP); }
+
+}  // namespace
+}  // namespace wharf::live
