@@ -262,7 +262,7 @@ Result<void> check_one_program(const workload::WorkloadConfig& config, std::stri
 }
 
 /// Machine and protocol: combinations of keys that make no sense together.
-Result<void> check_hosts(const ScenarioConfig& config) {
+Result<void> check_hosts(const ConfigDocument& document, const ScenarioConfig& config) {
   WHARF_TRY(validate(config.host));
   WHARF_TRY(validate(config.host.cache));
   WHARF_TRY(validate(config.link));
@@ -285,7 +285,7 @@ Result<void> check_hosts(const ScenarioConfig& config) {
                     "memory leave by one NIC",
                     config.nics.count, name(config.stack)));
   }
-  return {};
+  return check_hardware(document, config);
 }
 
 /// What runs, on hosts that passed their check.
@@ -515,8 +515,7 @@ Result<void> add_group(Scenario& scenario, const GroupKeys& group, const ConfigD
                                 "protocol for all hosts",
                                 name(config.stack), group.name, name(scenario.config.stack))));
   }
-  if (auto checked = check_hosts(config); !checked) return refuse(checked.error());
-  if (auto checked = check_hardware(*own, config); !checked) return refuse(checked.error());
+  if (auto checked = check_hosts(*own, config); !checked) return refuse(checked.error());
   for (const std::string& line : binder.without_influence()) {
     if (group.model.contains(line.substr(0, line.find(' '))))
       scenario.no_influence.push_back(fmt::format("group.{}.{}", group.name, line));
@@ -565,9 +564,7 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   scenario.config.link.wire = source.wire;
   note_timeout(document, scenario.config);
   const std::string place = source.file.empty() ? std::string("scenario") : source.file.string();
-  if (auto checked = check_hosts(scenario.config); !checked)
-    return located(checked.error(), document, binder.keys(), place);
-  if (auto checked = check_hardware(document, scenario.config); !checked)
+  if (auto checked = check_hosts(document, scenario.config); !checked)
     return located(checked.error(), document, binder.keys(), place);
   scenario.no_influence = binder.without_influence();
   remark_idle_keys(document, scenario.config, scenario.no_influence);
