@@ -132,6 +132,8 @@ function(wharf_rtl_module name)
   set_target_properties(wharf_${model} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   set_target_properties(wharf_${name}_rtl PROPERTIES CXX_VISIBILITY_PRESET hidden
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/wharf-rtl)
+  # Found from PREFIX/bin. In no package: where it has been built, `cmake --install` takes it along.
+  install(FILES $<TARGET_FILE:wharf_${name}_rtl> DESTINATION lib/wharf-rtl COMPONENT hardware OPTIONAL)
   if(NOT TARGET wharf_rtl_modules)
     add_custom_target(wharf_rtl_modules)
   endif()

@@ -14,20 +14,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path place() {
-  if (const char* given = std::getenv("WHARF_UB_NIC_RTL"); given != nullptr) return given;
-  std::error_code status;
-  const fs::path program = fs::read_symlink("/proc/self/exe", status);
-  return program.parent_path().parent_path() / "lib" / "wharf-rtl" / "libwharf_ub_nic_rtl.so";
-}
-
 Result<const NicModule*> load() {
-  const fs::path file = place();
+  const fs::path file = nic_module_file();
   const auto refuse = [&](const std::string& found) {
-    return input_error(fmt::format(
-        "nic.implementation is \"rtl\", but {}: found {}, expected the hardware NIC as a module, which "
-        "`./dev rtl nic` builds where Verilator is installed (./dev setup rtl)",
-        file.string(), found));
+    return Error{
+        ErrorKind::kEnvironment,
+        fmt::format("nic.implementation is \"rtl\", but {}: found {}, expected the hardware NIC as a "
+                    "module, which `./dev rtl nic` builds where Verilator is installed (./dev setup "
+                    "rtl)",
+                    file.string(), found)};
   };
   std::error_code status;
   if (!fs::exists(file, status)) return refuse("no such file");
@@ -43,6 +38,15 @@ Result<const NicModule*> load() {
 }
 
 }  // namespace
+
+fs::path nic_module_file() {
+  std::error_code status;
+  // Absolute: a name without a folder would be looked for among the libraries of the machine.
+  if (const char* given = std::getenv("WHARF_UB_NIC_RTL"); given != nullptr && *given != '\0')
+    return fs::absolute(given, status);
+  const fs::path program = fs::read_symlink("/proc/self/exe", status);
+  return program.parent_path().parent_path() / "lib" / "wharf-rtl" / "libwharf_ub_nic_rtl.so";
+}
 
 Result<const NicModule*> nic_module() {
   static const Result<const NicModule*> kLoaded = load();

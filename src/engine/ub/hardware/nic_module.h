@@ -3,6 +3,7 @@
 // runs without it.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 
 #include "base/result.h"
@@ -10,8 +11,12 @@
 
 namespace wharf::hardware {
 
-/// The module that WHARF_UB_NIC_RTL names, or ../lib/wharf-rtl/libwharf_ub_nic_rtl.so beside the folder of
-/// the program. Where it is missing, one sentence says how to build it. Any thread.
+/// Where the module is looked for: what WHARF_UB_NIC_RTL names, or ../lib/wharf-rtl/libwharf_ub_nic_rtl.so
+/// beside the folder of the program.
+std::filesystem::path nic_module_file();
+
+/// What is there. Where it is missing, or is no such module, an Error of kind kEnvironment says how to build
+/// it. Any thread.
 Result<const NicModule*> nic_module();
 
 struct DropModel {
