@@ -168,7 +168,7 @@ struct NoEnds {
 //   placed(config, site)         the configuration of an engine in a full host
 //   Hardware                     only where rtl/ has a NIC of the protocol: an engine, made of
 //                                placed_hardware(cycle, site); hardware_abilities(settings) says what it can
-//                                do, or refuses a setting by its key
+//                                do, or refuses a setting by its key; hardware_file() is its module
 //   thin(config, number, hosts, seed)   and in a host without an inside
 //   timeout(config, expiries)    the retransmission time-out after so many others in a row
 //   raise_timeout(config, least) makes its first time-out at least so long

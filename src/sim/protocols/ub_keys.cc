@@ -195,6 +195,8 @@ Result<engine::Capabilities> UbProtocol::hardware_abilities(const Settings& sett
   return Hardware::capabilities_of(sizes);
 }
 
+std::string UbProtocol::hardware_file() { return hardware::nic_module_file().string(); }
+
 SenderNetwork UbProtocol::senders(const EndNetwork& network) {
   return {network.link, network.base_rtt, network.max_window, network.payload};
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/arena.h"
@@ -61,6 +62,7 @@ struct UbProtocol {
   static Config placed(const Config& config, const EngineSite& site);
   static hardware::HardwareConfig placed_hardware(TimePs cycle, const EngineSite& site);
   static Result<engine::Capabilities> hardware_abilities(const Settings& settings);
+  static std::string hardware_file();
   static Config thin(const Config& config, std::uint32_t number, std::uint32_t hosts, std::uint64_t seed);
   static TimePs timeout(const Config& config, std::uint32_t expiries);
   static void raise_timeout(Config& config, TimePs least);

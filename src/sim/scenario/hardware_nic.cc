@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "sim/scenario/scenario.h"
 
@@ -44,6 +46,29 @@ std::string stacks_text() {
 }
 
 }  // namespace
+
+HardwareSupport hardware_support() {
+  HardwareSupport support;
+  for (const StackTraits& stack : kStackTraits) {
+    if (stack.load_store || !has_hardware(stack.protocol)) continue;
+    visit_protocol(stack.protocol, [&]<typename P>(std::type_identity<P>) {
+      if constexpr (requires { typename P::Hardware; }) {
+        const std::string file = P::hardware_file();
+        const auto can = P::hardware_abilities(typename P::Settings{});
+        support.works = can.ok();
+        std::error_code status;
+        if (can) {
+          support.sentence = fmt::format("hosts of simulations can have the NIC of rtl/ ({})", file);
+        } else if (std::filesystem::exists(file, status)) {
+          support.sentence = can.error().message;
+        } else {
+          support.sentence = fmt::format("no {}: ./dev rtl nic builds {}", kKey, file);
+        }
+      }
+    });
+  }
+  return support;
+}
 
 bool has_hardware_nic(const ScenarioConfig& config) {
   if (is_hardware(config)) return true;

@@ -3,6 +3,7 @@
 // before a run.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -12,6 +13,13 @@
 namespace wharf::sim {
 
 struct ScenarioConfig;
+
+/// Whether hosts can have one in this program, and what to do where not.
+struct HardwareSupport {
+  bool works = false;
+  std::string sentence;
+};
+HardwareSupport hardware_support();
 
 /// Whether any host of `config` has one.
 bool has_hardware_nic(const ScenarioConfig& config);
