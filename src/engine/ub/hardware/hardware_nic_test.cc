@@ -4,17 +4,13 @@
 // nothing to do.
 #include "engine/ub/hardware/hardware_nic.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -358,40 +354,23 @@ TEST(HardwareNic, EachVerbIsTakenOrRefusedAsItsCapabilitiesSay) {
   }
 }
 
-/// Cycles of both NICs so far.
-std::uint64_t cycles_of(const Two<HardwareNic, HardwareNic>& two) {
-  return two.first.engine->counters()[0].value + two.second.engine->counters()[0].value;
-}
-
-/// With WHARF_RTL_COVERAGE set: how many cycles a second of processor time is good for.
-void say_how_fast(std::string_view what, std::uint64_t cycles, std::clock_t since) {
-  if (std::getenv("WHARF_RTL_COVERAGE") == nullptr) return;
-  const double seconds = static_cast<double>(std::clock() - since) / CLOCKS_PER_SEC;
-  fmt::print("{}: {} cycles of a NIC, {:.0f} in a second\n", what, cycles,
-             static_cast<double>(cycles) / seconds);
-}
-
 TEST(HardwareNic, PagesGoOutAtAFlitInEachCycle) {
   if (!nic_module().ok()) GTEST_SKIP() << nic_module().error().message;
   Two<HardwareNic, HardwareNic> two;
   constexpr std::uint32_t kPages = 100;
-  const std::clock_t began = std::clock();
   for (std::uint32_t i = 0; i < kPages; ++i)
     ASSERT_EQ(two.post(two.request(Verb::kWrite, 4096)), engine::PostStatus::kOk);
   two.run();
   ASSERT_EQ(two.first.completions.size(), kPages);
   // A page is 66 flits; the round trip of the first, and waits for a window, come on top.
   EXPECT_LT(two.first.engine->counters()[0].value, kPages * 66 * 2);
-  say_how_fast("pages", cycles_of(two), began);
 }
 
 TEST(HardwareNic, APeerThatIsSilentIsGivenUpAndEachRequestEnds) {
   if (!nic_module().ok()) GTEST_SKIP() << nic_module().error().message;
   Two<HardwareNic, HardwareNic> two(1.0);
-  const std::clock_t began = std::clock();
   for (int i = 0; i < 3; ++i) ASSERT_EQ(two.post(two.request(Verb::kWrite, 8)), engine::PostStatus::kOk);
   two.run();
-  say_how_fast("time-outs", cycles_of(two), began);
   ASSERT_EQ(two.first.completions.size(), 3U);
   for (const verbs::Completion& each : two.first.completions)
     EXPECT_EQ(each.status, CompletionStatus::kRetryExhausted);
