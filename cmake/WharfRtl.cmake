@@ -10,6 +10,13 @@ if(WHARF_RTL AND NOT WHARF_VERILATOR)
   message(STATUS "rtl/: Verilator is not installed, so its tests are left out (./dev setup rtl installs it)")
 endif()
 
+# wharf_needs_hardware(TEST): the test is built with the hardware NIC, where there is one.
+function(wharf_needs_hardware test)
+  if(TARGET ${test} AND TARGET wharf_rtl_modules)
+    add_dependencies(${test} wharf_rtl_modules)
+  endif()
+endfunction()
+
 # Verilator's own runtime, compiled once.
 function(wharf_make_verilated)
   cmake_path(GET WHARF_VERILATOR PARENT_PATH folder)
@@ -20,6 +27,7 @@ function(wharf_make_verilated)
   target_compile_options(wharf_verilated PRIVATE -w -O2 -fcoroutines)
   find_package(Threads REQUIRED)
   target_link_libraries(wharf_verilated PUBLIC Threads::Threads)
+  set_target_properties(wharf_verilated PROPERTIES POSITION_INDEPENDENT_CODE ON)  # Modules hold it, too.
 endfunction()
 
 # wharf_verilate(PREFIX TOP module SOURCES file... [PARAMETERS Name=value...] [PLANTED faults]): the library
@@ -101,4 +109,33 @@ function(wharf_rtl_element name)
     add_test(NAME wharf_rtl_${name}_proof COMMAND tools/rtl_prove ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(wharf_rtl_${name}_proof PROPERTIES LABELS "rtl" TIMEOUT 300)
   endif()
+endfunction()
+
+# wharf_rtl_module(NAME USES element...): the element in rtl/NAME as the module lib/wharf-rtl/libwharf_NAME_rtl.so, by
+# rtl/host/wharf_NAME_host.sv and nic_module.cc beside it.
+function(wharf_rtl_module name)
+  cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+  set(sources ${PROJECT_SOURCE_DIR}/rtl/wharf_pkg.sv)
+  foreach(element IN LISTS ARG_USES ITEMS ${name})
+    file(GLOB used CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rtl/${element}/wharf_*.sv)
+    list(APPEND sources ${used})
+  endforeach()
+  set(model Vwharf_${name}_host)
+  wharf_verilate(${model} TOP wharf_${name}_host SOURCES ${sources}
+    ${PROJECT_SOURCE_DIR}/rtl/host/wharf_${name}_host.sv)
+  target_compile_options(wharf_${model} PRIVATE -O2)
+  add_library(wharf_${name}_rtl MODULE EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/rtl/host/nic_module.cc)
+  target_compile_features(wharf_${name}_rtl PRIVATE cxx_std_20)
+  target_include_directories(wharf_${name}_rtl PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(wharf_${name}_rtl PRIVATE wharf_${model})
+  set_target_properties(wharf_${model} wharf_verilated PROPERTIES EXCLUDE_FROM_ALL ON)
+  set_target_properties(wharf_${model} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(wharf_${name}_rtl PROPERTIES CXX_VISIBILITY_PRESET hidden
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/wharf-rtl)
+  # Found from PREFIX/bin. In no package: where it has been built, `cmake --install` takes it along.
+  install(FILES $<TARGET_FILE:wharf_${name}_rtl> DESTINATION lib/wharf-rtl COMPONENT hardware OPTIONAL)
+  if(NOT TARGET wharf_rtl_modules)
+    add_custom_target(wharf_rtl_modules)
+  endif()
+  add_dependencies(wharf_rtl_modules wharf_${name}_rtl)
 endfunction()

@@ -17,6 +17,7 @@
 #include "live/aperture/aperture.h"
 #include "live/rivals/tool_process.h"
 #include "report/text_table.h"
+#include "sim/scenario/hardware_nic.h"
 #include "wharf/data_folders.h"
 #include "wharf/version.h"
 
@@ -88,6 +89,12 @@ Finding find_ucx() {
 #endif
 }
 
+/// Loads it, as a run does.
+Finding try_hardware() {
+  const sim::HardwareSupport here = sim::hardware_support();
+  return {"hardware NIC", here.works, false, here.sentence};
+}
+
 /// Asks for it, as an aperture does.
 Finding try_faults() {
   const live::ApertureSupport here = live::aperture_support();
@@ -117,6 +124,7 @@ class DoctorCommand : public Command {
                                    : "two live peers share one core: latencies will be long"});
     findings.push_back(try_faults());
     findings.push_back(find_ucx());
+    findings.push_back(try_hardware());
     findings.push_back(
         find_program("tshark", "reads our captures", "captures cannot be cross-checked: apt install tshark"));
     findings.push_back(find_program("gnuplot", "draws the plots of reports",

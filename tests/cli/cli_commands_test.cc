@@ -672,6 +672,7 @@ TEST(Cli, ListDoctorCheckAndCompletionAnswer) {
   const Outcome doctor = wharf({"doctor", "--json"});
   EXPECT_EQ(doctor.exit_code, 0) << doctor.out;
   EXPECT_NE(doctor.out.find("\"UCX\""), std::string::npos) << doctor.out;
+  EXPECT_NE(doctor.out.find("\"hardware NIC\""), std::string::npos) << doctor.out;
   const auto checked = wharf({"check", kFetch, "--json"}).json();
   EXPECT_EQ(checked["valid"], true);
   EXPECT_EQ(checked["estimate"]["operations"], 200);
@@ -680,6 +681,33 @@ TEST(Cli, ListDoctorCheckAndCompletionAnswer) {
   for (const char* shell : {"bash", "zsh", "fish"}) EXPECT_EQ(wharf({"completion", shell}).exit_code, 0);
   std::ofstream(scratch / "completion.bash") << wharf({"completion", "bash"}).out;
   EXPECT_EQ(run({"bash", "-n", scratch / "completion.bash"}).exit_code, 0);
+}
+
+// The module is no part of the program: without it, or with something else in its place, nothing runs.
+TEST(Cli, AHostWithoutTheHardwareThatItAsksForIsRefused) {
+  const std::string keys = " --set model.stack=ub_urma --set model.nic.implementation=rtl";
+  for (const auto& [file, found] :
+       {std::pair{"/nowhere/nic.so", "no such file"}, std::pair{kFetch, "invalid ELF header"},
+        std::pair{"tests/cli", "annot read file data"}}) {
+    const auto with = [&](const std::string& line) {
+      return run({"bash", "-c", "WHARF_UB_NIC_RTL=" + std::string(file) + " " + WHARF_PROGRAM + " " + line});
+    };
+    for (const char* command : {"run ", "check ", "explain "}) {
+      const Outcome outcome = with(command + std::string(kFetch) + keys);
+      EXPECT_EQ(outcome.exit_code, 4) << command << outcome.err;
+      EXPECT_EQ(outcome.out, "");
+      EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+      for (const char* part : {"model.nic.implementation is \"rtl\", but ", file, found, "./dev rtl nic"})
+        EXPECT_NE(outcome.err.find(part), std::string::npos) << part << "\n" << outcome.err;
+    }
+    const Outcome doctor = with("doctor --json");
+    EXPECT_EQ(doctor.exit_code, 0) << doctor.err;
+    for (const auto& finding : doctor.json()["findings"]) {
+      if (finding["what"] != "hardware NIC") continue;
+      EXPECT_EQ(finding["works"], false);
+      EXPECT_NE(finding["detail"].get<std::string>().find("./dev rtl nic"), std::string::npos) << finding;
+    }
+  }
 }
 
 TEST(Cli, HelpAndVersionAreCommandsToo) {

@@ -75,6 +75,24 @@ TEST_F(Install, EveryKindOfDataIsFoundByName) {
   EXPECT_TRUE(fs::is_empty(*scratch_ / "empty"));
 }
 
+// In no package; installed by itself where it has been built.
+TEST_F(Install, TheHardwareNicIsFoundWhereItWasPut) {
+  const std::string run_it =
+      "wharf run fetch-64-bytes --set model.stack=ub_urma --set model.nic.implementation=rtl";
+  const Outcome without = there(run_it);
+  EXPECT_EQ(without.exit_code, 4) << without.err;
+  const fs::path module = fs::path("lib/wharf-rtl") / "libwharf_ub_nic_rtl.so";
+  EXPECT_THAT(without.err, HasSubstr((fs::canonical(tree()) / module).string()));
+  if (!fs::exists(WHARF_BUILD / module)) GTEST_SKIP() << "no hardware NIC has been built: ./dev rtl nic";
+  const Outcome install = run(
+      {"cmake", "--install", WHARF_BUILD, "--strip", "--prefix", tree().string(), "--component", "hardware"});
+  ASSERT_EQ(install.exit_code, 0) << install.err;
+  const Outcome with = there(run_it);
+  EXPECT_EQ(with.exit_code, 0) << with.err;
+  EXPECT_THAT(there("wharf doctor").out, HasSubstr("hosts of simulations can have the NIC of rtl/"));
+  fs::remove_all(tree() / "lib/wharf-rtl");
+}
+
 // The text of assertions names source files, as g++ was given them; nothing is looked for there.
 TEST_F(Install, NoTextNamesTheFolderItWasBuiltIn) {
   const std::string source = fs::current_path().string();

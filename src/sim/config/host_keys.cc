@@ -43,6 +43,10 @@ constexpr std::array<Choice<PayloadFetchRule>, 2> kPayloadFetches{{
     {"separate", PayloadFetchRule::kSeparate},
     {"with_entry", PayloadFetchRule::kWithEntry},
 }};
+constexpr std::array<Choice<NicImplementation>, 2> kImplementations{{
+    {"engine", NicImplementation::kEngine},
+    {"rtl", NicImplementation::kRtl},
+}};
 constexpr std::array<Choice<AtomicResultRule>, 2> kAtomicResults{{
     {"memory", AtomicResultRule::kMemory},
     {"completion", AtomicResultRule::kCompletion},
@@ -131,20 +135,19 @@ void bind_pipelines(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
   }
 }
 
-void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
-  const Binder::Section section(binder, "nic");
+/// What the profile charges for the work of a NIC. The hardware counts its own cycles.
+void bind_charged(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
+  const bool is_charged = nic.implementation == NicImplementation::kEngine;
+  const std::string_view only = "only with nic.implementation = \"engine\"";
+  const Binder::Section charged(binder, "", is_charged, only);
   binder.time("cycle", nic.cycle, "clock period of the pipelines");
   binder.bytes("bytes_per_cycle", nic.bytes_per_cycle, "width of the data path: one flit", 1, 4096);
   bind_pipelines(binder, nic, scope);
   {
-    const Binder::Section part(binder, "", scope.pcie, "only with a NIC behind PCIe");
-    binder.bytes("inline_limit", nic.inline_limit, "payload that fits into an entry", 0, 256);
-  }
-  {
-    const Binder::Section part(binder, "", scope.queue_path, "only work requests use it");
-    binder.time("order_gate", nic.order_gate, "serialisation of each work request of a queue");
+    const Binder::Section part(binder, "", is_charged && scope.queue_path,
+                               is_charged ? "only work requests use it" : only);
     {
-      const Binder::Section entries(binder, "", scope.queue_path && scope.receive_entries,
+      const Binder::Section entries(binder, "", is_charged && scope.queue_path && scope.receive_entries,
                                     scope.receive_entries_only);
       binder.integer("receive_match_cycles", nic.receive_match_cycles,
                      "matching a message to its receive entry", 0, 10'000);
@@ -153,15 +156,9 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
     }
     binder.choice<PayloadFetchRule>("payload_fetch", nic.payload_fetch, kPayloadFetches,
                                     "whether payload that is not inline is a read of its own");
-    binder.choice<AtomicResultRule>("atomic_result", nic.atomic_result, kAtomicResults,
-                                    "where the old value of an atomic goes");
     binder.flag("send_notify_crossing", nic.send_notify_crossing,
                 "a Send waits for one more bus crossing that notifies");
   }
-  binder.bytes("port_buffer", nic.port_buffer,
-               "packets behind the transmit pipeline that may wait for a link that is behind; beyond, the "
-               "pipeline is held back",
-               0, 1U << 24U);
   binder.integer("transmit_queue", nic.transmit_queue, "packets that wait before the transmit pipeline", 1,
                  256);
   binder.flag("cut_through", nic.cut_through,
@@ -170,12 +167,36 @@ void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
               "requests pass the target's receive pipeline");
   binder.choice<ChargeRule>("charged_bytes", nic.charged_bytes, kChargeRules,
                             "which bytes of a packet occupy the data path");
-  const Binder::Section nominal(binder, "", nic.charged_bytes == ChargeRule::kPayload,
-                                "only with charged_bytes = \"payload\"");
+  const Binder::Section nominal(binder, "", is_charged && nic.charged_bytes == ChargeRule::kPayload,
+                                is_charged ? "only with charged_bytes = \"payload\"" : only);
   binder.bytes("nominal_request_bytes", nic.nominal_request_bytes, "charge of a request without payload", 0,
                4096);
   binder.bytes("nominal_response_bytes", nic.nominal_response_bytes, "charge of a response without payload",
                0, 4096);
+}
+
+void bind_nic(Binder& binder, NicConfig& nic, const HostKeyScope& scope) {
+  const Binder::Section section(binder, "nic");
+  const bool is_rtl = nic.implementation == NicImplementation::kRtl;
+  {
+    const Binder::Section clock(binder, "", is_rtl, "only with nic.implementation = \"rtl\"");
+    binder.time("rtl_cycle", nic.rtl_cycle, "clock period of the hardware");
+  }
+  bind_charged(binder, nic, scope);
+  {
+    const Binder::Section part(binder, "", scope.pcie, "only with a NIC behind PCIe");
+    binder.bytes("inline_limit", nic.inline_limit, "payload that fits into an entry", 0, 256);
+  }
+  {
+    const Binder::Section part(binder, "", scope.queue_path, "only work requests use it");
+    binder.time("order_gate", nic.order_gate, "serialisation of each work request of a queue");
+    binder.choice<AtomicResultRule>("atomic_result", nic.atomic_result, kAtomicResults,
+                                    "where the old value of an atomic goes");
+  }
+  binder.bytes("port_buffer", nic.port_buffer,
+               "packets behind the transmit pipeline that may wait for a link that is behind; beyond, the "
+               "pipeline is held back",
+               0, 1U << 24U);
 }
 
 void bind_stream(Binder& binder, MmioStreamConfig& stream, const HostKeyScope& scope) {
@@ -198,6 +219,13 @@ void bind_stream(Binder& binder, MmioStreamConfig& stream, const HostKeyScope& s
 }
 
 }  // namespace
+
+void bind_implementation(Binder& binder, NicConfig& nic) {
+  const Binder::Section section(binder, "nic");
+  binder.choice<NicImplementation>(
+      "implementation", nic.implementation, kImplementations,
+      "whether the NIC is an engine with charged cycles or the clocked hardware");
+}
 
 void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope) {
   {

@@ -25,6 +25,9 @@ struct HostKeyScope {
   bool mmio_stream = true;    ///< Work requests are written to the NIC line by line.
 };
 
+/// Binds "nic.implementation", which keys of hosts and of protocols depend on. No profile has it.
+void bind_implementation(Binder& binder, NicConfig& nic);
+
 /// Binds "time", "core", "cache", "memory", "bus", "pcie", "nic" and "mmio_stream".
 void bind_host(Binder& binder, HostConfig& config, const HostKeyScope& scope);
 

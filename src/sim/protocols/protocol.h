@@ -79,6 +79,7 @@ SenderDocs sender_docs();
 /// What of a run decides which of a protocol's keys matter.
 struct ProtocolKeyScope {
   bool active = true;           ///< The hosts speak it.
+  bool engine = true;           ///< By its engine, not by hardware.
   bool queue_path = true;       ///< Work requests, not only loads and stores.
   bool load_store_path = true;  ///< Loads and stores of remote memory.
 };
@@ -165,6 +166,9 @@ struct NoEnds {
 //                                ports of a host, because packets of a connection may not overtake
 //   Engines                      of a run of flows: make(config, host, payloads, arena) -> Result<Engine>
 //   placed(config, site)         the configuration of an engine in a full host
+//   Hardware                     only where rtl/ has a NIC of the protocol: an engine, made of
+//                                placed_hardware(cycle, site); hardware_abilities(settings) says what it can
+//                                do, or refuses a setting by its key; hardware_file() is its module
 //   thin(config, number, hosts, seed)   and in a host without an inside
 //   timeout(config, expiries)    the retransmission time-out after so many others in a row
 //   raise_timeout(config, least) makes its first time-out at least so long

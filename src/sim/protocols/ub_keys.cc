@@ -10,6 +10,8 @@
 #include <bit>
 #include <optional>
 
+#include "base/units.h"
+#include "engine/ub/hardware/nic_module.h"
 #include "sim/protocols/key_draw.h"
 #include "sim/protocols/request_rules.h"
 
@@ -145,7 +147,10 @@ void bind_loads_and_stores(Binder& binder, ub::UbConfig& ub) {
 }  // namespace
 
 void UbProtocol::bind(Binder& binder, Settings& ub, const ProtocolKeyScope& scope) {
-  const Binder::Section section(binder, "ub", scope.active, "only with a UB stack");
+  const bool engine = scope.engine || !scope.active;
+  const Binder::Section section(
+      binder, "ub", scope.active && scope.engine,
+      engine ? "only with a UB stack" : "only with nic.implementation = \"engine\"");
   {
     const Binder::Section queue(binder, "", scope.queue_path, "only UB work requests use it");
     bind_channels(binder, ub);
@@ -167,6 +172,30 @@ void UbProtocol::bind(Binder& binder, Settings& ub, const ProtocolKeyScope& scop
 Result<void> UbProtocol::check(const Settings& settings, const LinkConfig&, const HostConfig&) {
   return ub::validate(settings);
 }
+
+Result<engine::Capabilities> UbProtocol::hardware_abilities(const Settings& settings) {
+  const auto module = hardware::nic_module();
+  if (!module) return module.error();
+  const hardware::NicSizes& sizes = (*module)->sizes;
+  const auto refuse = [](std::string_view key, std::string_view found, std::string_view expected) {
+    return input_error(fmt::format(
+        "ub.{} is {}, expected {} with model.nic.implementation = \"rtl\": the hardware has nothing else",
+        key, found, expected));
+  };
+  if (settings.encapsulation != wire::UbEncapsulation::kUdp)
+    return refuse("encapsulation", "another framing", "\"udp\"");
+  if (settings.service != engine::ServiceMode::kOrderedByInitiator)
+    return refuse("service", fmt::format("\"{}\"", engine::name(settings.service)), "\"roi\"");
+  if (settings.mtu != sizes.mtu)
+    return refuse("mtu", format_bytes(Bytes{settings.mtu}), format_bytes(Bytes{sizes.mtu}));
+  if (settings.channels != 1) return refuse("channels", std::to_string(settings.channels), "1");
+  if (settings.first_psn != 0) return refuse("first_psn", std::to_string(settings.first_psn), "0");
+  if (settings.context_cache_entries != 0)
+    return refuse("context_cache", std::to_string(settings.context_cache_entries), "0");
+  return Hardware::capabilities_of(sizes);
+}
+
+std::string UbProtocol::hardware_file() { return hardware::nic_module_file().string(); }
 
 SenderNetwork UbProtocol::senders(const EndNetwork& network) {
   return {network.link, network.base_rtt, network.max_window, network.payload};

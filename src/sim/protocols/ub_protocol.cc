@@ -29,6 +29,13 @@ ub::UbConfig UbProtocol::thin(const Config& config, std::uint32_t number, std::u
   return engine;
 }
 
+hardware::HardwareConfig UbProtocol::placed_hardware(TimePs cycle, const EngineSite& site) {
+  return {.host = {site.number},
+          .cycle = cycle,
+          .tracer = site.tracer,
+          .memory = site.allocate(Hardware::memory_needed())};
+}
+
 TimePs UbProtocol::timeout(const Config& config, std::uint32_t expiries) {
   return config.retransmission.timeout(expiries);
 }

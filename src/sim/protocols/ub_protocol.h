@@ -5,12 +5,14 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/arena.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/ub/counters.h"
+#include "engine/ub/hardware/hardware_nic.h"
 #include "engine/ub/ub_engine.h"
 #include "sim/config/binder.h"
 #include "sim/fabric/link_config.h"
@@ -22,6 +24,7 @@ struct UbProtocol {
   using Engine = ub::UbEngine;
   using Config = ub::UbConfig;
   using Counters = ub::UbCounters;
+  using Hardware = hardware::HardwareNic;
   using Prefetch = NoPrefetch;
   using Settings = Config;
   using Ends = NoEnds;
@@ -57,6 +60,9 @@ struct UbProtocol {
                                Arena& arena);
   };
   static Config placed(const Config& config, const EngineSite& site);
+  static hardware::HardwareConfig placed_hardware(TimePs cycle, const EngineSite& site);
+  static Result<engine::Capabilities> hardware_abilities(const Settings& settings);
+  static std::string hardware_file();
   static Config thin(const Config& config, std::uint32_t number, std::uint32_t hosts, std::uint64_t seed);
   static TimePs timeout(const Config& config, std::uint32_t expiries);
   static void raise_timeout(Config& config, TimePs least);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "sim/fabric/retry_counters.h"
+#include "sim/scenario/hardware_nic.h"
 #include "sim/world/engine_of.h"
 #include "wire/drop_reason.h"
 
@@ -121,6 +122,11 @@ std::vector<std::string> counter_names(const ScenarioConfig& config) {
     visit_protocol(config.protocol(), [&]<typename P>(std::type_identity<P>) {
       for (const NamedCounter& each : P::counters(typename P::Counters{}))
         names.push_back(host + "engine." + each.name);
+      if constexpr (requires { typename P::Hardware; }) {
+        if (!has_hardware_nic(config)) return;
+        for (const std::string_view each : P::Hardware::counter_names())
+          names.push_back(fmt::format("{}engine.{}", host, each));
+      }
     });
     add_names(names, host + "nic.", kNic);
     if (config.host.memory.system == MemorySystem::kCoherent) {
@@ -153,11 +159,9 @@ void add(Json& sum, const Json& more) {
 
 Json report_host(World& world, std::size_t index) {
   Json host;
-  visit_protocol(protocol_of(world.group_of(index).engine.stack), [&]<typename P>(std::type_identity<P>) {
-    host["engine"] = report(P::counters(engine_of<P>(world, index)->counters()));
-    for (std::uint32_t nic = 1; nic < world.host(index).nic_count(); ++nic)
-      add(host["engine"], report(P::counters(engine_of<P>(world, index, nic)->counters())));
-  });
+  host["engine"] = report(engine_counters(world, index));
+  for (std::uint32_t nic = 1; nic < world.host(index).nic_count(); ++nic)
+    add(host["engine"], report(engine_counters(world, index, nic)));
   host["nic"] = report(world.host(index).nic().counters(), kNic);
   for (std::uint32_t nic = 1; nic < world.host(index).nic_count(); ++nic)
     add(host["nic"], report(world.host(index).nic(nic).counters(), kNic));

@@ -17,6 +17,7 @@
 #include "sim/config/profile.h"
 #include "sim/host/core/sim_remote.h"
 #include "sim/scenario/group_errors.h"
+#include "sim/scenario/hardware_nic.h"
 #include "sim/scenario/idle_keys.h"
 #include "sim/scenario/input_file.h"
 #include "sim/scenario/replay_run.h"
@@ -261,7 +262,7 @@ Result<void> check_one_program(const workload::WorkloadConfig& config, std::stri
 }
 
 /// Machine and protocol: combinations of keys that make no sense together.
-Result<void> check_hosts(const ScenarioConfig& config) {
+Result<void> check_hosts(const ConfigDocument& document, const ScenarioConfig& config) {
   WHARF_TRY(validate(config.host));
   WHARF_TRY(validate(config.host.cache));
   WHARF_TRY(validate(config.link));
@@ -284,7 +285,7 @@ Result<void> check_hosts(const ScenarioConfig& config) {
                     "memory leave by one NIC",
                     config.nics.count, name(config.stack)));
   }
-  return {};
+  return check_hardware(document, config);
 }
 
 /// What runs, on hosts that passed their check.
@@ -312,6 +313,7 @@ Result<void> check_world(const ScenarioConfig& config) {
   if (!plan) return plan.error();
   auto by_host = settings_by_host(config.groups, plan->roles);
   if (!by_host) return by_host.error();
+  WHARF_TRY(check_hardware_world(config, *by_host));
   const auto check = [&](std::size_t number, const workload::WorkloadConfig& program,
                          std::string_view section) -> Result<void> {
     const HostSettings* checked = nullptr;
@@ -412,13 +414,14 @@ void bind_hosts(Binder& binder, ScenarioConfig& config) {
   }
   for (ProgramSettings& program : config.programs) bind_beside(binder, program);
   bind_replay_model(binder, config.replay, config.program == ProgramKind::kReplay);
+  bind_implementation(binder, config.host.nic);
   // A protocol's settings decide about keys of the host.
   each_protocol([&]<typename P>(std::type_identity<P>) {
     const HostKeyScope paths = scope_of(config);
     // The traffic of a world consists of work requests.
-    P::bind(
-        binder, std::get<typename P::Settings>(config.protocols),
-        {config.protocol() == P::kProtocol, paths.queue_path || config.world.given, paths.load_store_path});
+    P::bind(binder, std::get<typename P::Settings>(config.protocols),
+            {config.protocol() == P::kProtocol, config.host.nic.implementation == NicImplementation::kEngine,
+             paths.queue_path || config.world.given, paths.load_store_path});
   });
   bind_host(binder, config.host, scope_of(config));
   {
@@ -512,7 +515,7 @@ Result<void> add_group(Scenario& scenario, const GroupKeys& group, const ConfigD
                                 "protocol for all hosts",
                                 name(config.stack), group.name, name(scenario.config.stack))));
   }
-  if (auto checked = check_hosts(config); !checked) return refuse(checked.error());
+  if (auto checked = check_hosts(*own, config); !checked) return refuse(checked.error());
   for (const std::string& line : binder.without_influence()) {
     if (group.model.contains(line.substr(0, line.find(' '))))
       scenario.no_influence.push_back(fmt::format("group.{}.{}", group.name, line));
@@ -561,7 +564,7 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   scenario.config.link.wire = source.wire;
   note_timeout(document, scenario.config);
   const std::string place = source.file.empty() ? std::string("scenario") : source.file.string();
-  if (auto checked = check_hosts(scenario.config); !checked)
+  if (auto checked = check_hosts(document, scenario.config); !checked)
     return located(checked.error(), document, binder.keys(), place);
   scenario.no_influence = binder.without_influence();
   remark_idle_keys(document, scenario.config, scenario.no_influence);

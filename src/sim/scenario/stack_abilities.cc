@@ -24,6 +24,10 @@ using engine::Capabilities;
 /// Of the engines that `host` would have: what one of them says.
 Result<Capabilities> capabilities_of(const HostSettings& host, const LinkConfig& link) {
   return visit_protocol(host.protocol(), [&]<typename P>(std::type_identity<P>) -> Result<Capabilities> {
+    if (host.host.nic.implementation == NicImplementation::kRtl) {
+      if constexpr (requires { typename P::Hardware; })
+        return P::hardware_abilities(std::get<typename P::Settings>(host.protocols));
+    }
     wire::PayloadPool payloads;
     Arena arena;
     typename P::Engines engines;

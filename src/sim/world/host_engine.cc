@@ -42,7 +42,18 @@ Result<void> install_engine(FullHost& full, const HostConfig& host, const HostEn
                         .seed = place.seed,
                         .tracer = &full.tracer(),
                         .allocate = [&](Bytes bytes) { return full.host().memory().allocate(bytes); }};
-  return visit_protocol(protocol_of(choice.stack), [&]<typename P>(std::type_identity<P>) {
+  return visit_protocol(protocol_of(choice.stack), [&]<typename P>(std::type_identity<P>) -> Result<void> {
+    if (host.nic.implementation == NicImplementation::kRtl) {
+      if constexpr (requires { typename P::Hardware; }) {
+        // The hardware counts its own cycles: none are charged.
+        HostConfig uncharged = host;
+        uncharged.nic.cycle = kTimeZero;
+        uncharged.nic.cut_through = true;
+        uncharged.nic.payload_fetch = PayloadFetchRule::kSeparate;
+        return install(full, uncharged, choice, place.host,
+                       P::Hardware::create(P::placed_hardware(host.nic.rtl_cycle, site), full.payloads()));
+      }
+    }
     const typename P::Config engine = P::placed(std::get<typename P::Config>(choice.configs), site);
     return install(full, host, choice, place.host, P::Engine::create(engine, full.payloads(), full.arena()));
   });

@@ -121,8 +121,16 @@ enum class AtomicResultRule : std::uint8_t {
   kCompletion,  ///< It is part of the completion record: the program posts atomics without a local buffer.
 };
 
+/// What a NIC is made of.
+enum class NicImplementation : std::uint8_t {
+  kEngine,  ///< An engine of src/engine, whose cycles are those of the profile.
+  kRtl,     ///< The hardware of rtl/, clocked: its cycles are its own.
+};
+
 /// Keys nic.*.
 struct NicConfig {
+  NicImplementation implementation = NicImplementation::kEngine;
+  TimePs rtl_cycle = nanoseconds(4);   ///< kRtl: period of its clock.
   TimePs cycle = picoseconds(3'106);   ///< Clock period of the pipelines (322 MHz).
   std::uint32_t bytes_per_cycle = 32;  ///< Width of the data path: one flit.
   /// Pipeline depth, transmit and receive alike, for packets of loads and stores,
