@@ -177,7 +177,7 @@ run in a deterministic simulator of hosts and fabrics or between processes.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libwharf-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "wharf (= ${PROJECT_VERSION}), libfmt-dev, zlib1g-dev, libisal-dev, liblzma-dev, libzstd-dev")
+  "wharf (= ${PROJECT_VERSION}), libfmt-dev, zlib1g-dev, libisal-dev, liblzma-dev, libzstd-dev, libsodium-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Runs wharf's scenarios from other programs, maps remote memory into them
 Headers, one static library, and files for CMake and pkg-config.")
 if(WHARF_PYTHON_FOUND)

@@ -49,7 +49,7 @@ set(WHARF_HOT_FOLDERS base wire trace verbs engine reliability congestion orderi
   sim_fabric sim_coherence sim_host_config sim_host_memory sim_host_coherent sim_host_pcie sim_host_nic sim_host_core
   sim_host_replay sim_host sim_flows sim_world sim_two_hosts sim_scenario)
 # The folders that read what another program or machine wrote.
-set(WHARF_FOREIGN_FOLDERS wire live_shm live_udp live_ethernet live_perftest live_rdmo)
+set(WHARF_FOREIGN_FOLDERS wire live_shm live_secure live_udp live_ethernet live_perftest live_rdmo)
 add_library(wharf_hot_options INTERFACE)
 add_library(wharf_whole_program INTERFACE)
 if(WHARF_LINK_TIME_OPTIMIZATION AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

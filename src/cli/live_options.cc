@@ -115,6 +115,14 @@ void LiveOptions::declare(Options& app) {
                  "Seed of the injected faults and of what is drawn; from the system by default")
       .type_name("N")
       .positive();
+  psk_option_ = app.add_option("--psk", psk,
+                               "The file with the key that both sides have, as `wharf serve --make-psk` "
+                               "writes it: each proves to the other that it has it")
+                    .type_name("FILE")
+                    .not_empty();
+  app.add_flag("--encrypt", encrypt,
+               "Seal every packet: nobody else reads, changes or repeats one. One side's wish is enough")
+      .needs(psk_option_);
   app.add_flag("--busy-poll", busy_poll, "Never sleep: lowest latency, a whole core");
 }
 
@@ -160,6 +168,11 @@ Result<LiveChoices> LiveOptions::read() const {
   }
   out.faults = {*lost, *doubled, out.seed};
   out.idle.busy_poll = busy_poll;
+  if (!psk.empty()) {
+    auto key = live::read_key_file(psk);
+    if (!key) return key.error();
+    out.psk = *key;
+  }
   return out;
 }
 

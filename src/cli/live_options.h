@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "cli/options.h"
 #include "live/reactor/idle_policy.h"
+#include "live/secure/key.h"
 #include "live/udp/live_host.h"
 #include "live/udp/live_protocol.h"
 #include "verbs/work_request.h"
@@ -23,6 +25,7 @@ struct LiveChoices {
   live::RepetitionTimes repetition;
   live::FaultConfig faults;
   live::IdleConfig idle;
+  std::optional<live::Key> psk;
   std::uint64_t seed = 0;
 };
 
@@ -31,6 +34,8 @@ struct LiveOptions {
   std::string congestion;
   std::string delivery;
   std::string capture;
+  std::string psk;
+  bool encrypt = false;
   std::string loss = "0";
   std::string duplication = "0";
   std::string rto_floor = "2ms";
@@ -39,6 +44,8 @@ struct LiveOptions {
   bool busy_poll = false;
 
   void declare(Options& app);
+  /// After declare(): with what has no key.
+  void exclude_key(const Option& other) { psk_option_.excludes(other); }
   /// Checks and converts; a refusal names the option.
   Result<LiveChoices> read() const;
   /// The same into the members of these names of a server's or a measurement's configuration.
@@ -54,8 +61,13 @@ struct LiveOptions {
     config.idle = choices->idle;
     config.seed = choices->seed;
     config.capture = capture;
+    config.psk = choices->psk;
+    config.seal_packets = encrypt;
     return {};
   }
+
+ private:
+  Option psk_option_;
 };
 
 /// The lines of a command's help that protocols give, each for `wharf COMMAND`.

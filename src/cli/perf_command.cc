@@ -72,6 +72,7 @@ class PerfCommand : public Command {
         "  wharf perf 127.0.0.1 --verb send --all-sizes --duration 2s \\\n"
         "      --html out/sizes.html\n"
         "  wharf perf shm:bench --verb write --size 64B\n"
+        "  wharf perf 127.0.0.1 --psk bench.key --encrypt\n"
         "  wharf perf 127.0.0.1 --busy-poll --against udp,ucx,libfabric\n"
         "  wharf perf 127.0.0.1 --workload cas_lock --parties 2 --set operations=500\n"
         "  wharf perf 127.0.0.1 --perftest write_lat \\\n"
@@ -127,6 +128,7 @@ class PerfCommand : public Command {
     for (Option* each :
          {&verb_option_, &duration_option_, &warmup_option_, &all_sizes_option_, &tag_option_, &workload})
       each->excludes(perftest);
+    live_.exclude_key(perftest);
     Option against = rivals_.declare(app);
     against.excludes(workload);
     against.excludes(perftest);
@@ -372,8 +374,8 @@ class PerfCommand : public Command {
           {"datagrams_received", row.measurement.counters.datagrams_received},
           {"injected_losses", row.measurement.counters.injected_losses},
           {"injected_duplicates", row.measurement.counters.injected_duplicates},
-          {"datagrams_dropped",
-           row.measurement.counters.unknown_sender + row.measurement.counters.undecodable}};
+          {"datagrams_dropped", row.measurement.counters.dropped()},
+          {"sealed", row.measurement.sealed}};
       for (const workload::NamedCount& count : row.measurement.counts)
         entry["counts"][std::string(count.name)] = count.value;
       if (loop.operations == 0) {
@@ -390,8 +392,11 @@ class PerfCommand : public Command {
                                          {"concurrency", concurrency},
                                          {"interrupted", interrupted},
                                          {"results", list}});
-    std::string text = fmt::format("{} over {}, concurrency {}\n{}", live::format_place(config.server),
-                                   live::name(config.protocol), concurrency, table.text());
+    const bool sealed =
+        std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.measurement.sealed; });
+    std::string text =
+        fmt::format("{} over {}{}, concurrency {}\n{}", live::format_place(config.server),
+                    live::name(config.protocol), sealed ? ", sealed" : "", concurrency, table.text());
     if (rivals_.wanted()) text += "\n" + rivals_.table().text() + "\n";
     std::string notes;
     std::uint64_t checks = 0;

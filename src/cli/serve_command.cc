@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/live_options.h"
+#include "live/secure/key.h"
 #include "live/udp/live_protocol.h"
 #include "live/udp/place.h"
 #include "live/udp/server.h"
@@ -33,6 +34,8 @@ class ServeCommand : public Command {
                                      protocol_examples("serve", &live::ProtocolDescription::serve_example) +
                                      "  wharf serve --metrics serve.prom\n"
                                      "  wharf serve --listen shm:bench\n"
+                                     "  wharf serve --make-psk bench.key\n"
+                                     "  wharf serve --psk bench.key --encrypt\n"
                                      "  wharf serve --once --loss 5% --json\n";
     return kText;
   }
@@ -74,11 +77,16 @@ class ServeCommand : public Command {
         .type_name("N");
     app.add_option("--metrics", metrics_, "Keep what is counted in a file, in the text format of Prometheus")
         .type_name("FILE");
+    app.add_option("--make-psk", make_psk_,
+                   "Write a new key for --psk to a new file that only its user may read, and serve nobody")
+        .type_name("FILE")
+        .not_empty();
     app.add_flag("--share-memory", share_memory_,
                  "Let every client reach all of the memory, not only its own part");
     app.add_flag("--once", once_, "End when the last client has left");
   }
   Result<ExitCode> run(const Console& console) override {
+    if (!make_psk_.empty()) return make_key(console);
     live::ServerConfig config;
     WHARF_TRY(live_.read_into(config));
     auto listen = live::parse_place(listen_, live::describe(config.protocol).port);
@@ -117,6 +125,17 @@ class ServeCommand : public Command {
   }
 
  private:
+  Result<ExitCode> make_key(const Console& console) const {
+    WHARF_TRY(live::make_key_file(make_psk_));
+    if (console.json) {
+      console.print(nlohmann::ordered_json{{"made", make_psk_}});
+    } else {
+      console.print(
+          fmt::format("{} holds a new key: give both sides a copy, and each --psk FILE\n", make_psk_));
+    }
+    return ExitCode::kDone;
+  }
+
   /// One line, at once: others wait for it.
   static void announce(const Console& console, const live::ServerConfig& config,
                        const live::ServerObserver::Ready& ready) {
@@ -130,13 +149,15 @@ class ServeCommand : public Command {
         document["udp_port"] = ready.udp_port;
       }
       document["memory_bytes"] = ready.memory.size();
+      document["authenticated"] = config.psk.has_value();
+      document["sealed"] = config.seal_packets;
       const std::string line = versioned(document).dump() + "\n";
       console.write(line);
     } else {
       const std::string line =
-          fmt::format("ready: {} of memory over {} at {}; try `wharf perf {} --protocol {}`\n",
+          fmt::format("ready: {} of memory over {} at {}; try `wharf perf {} --protocol {}{}`\n",
                       format_bytes(Bytes{ready.memory.size()}), live::name(config.protocol), endpoint,
-                      endpoint, live::name(config.protocol));
+                      endpoint, live::name(config.protocol), config.psk ? " --psk FILE" : "");
       console.print(line);
     }
     std::fflush(console.out);
@@ -151,6 +172,7 @@ class ServeCommand : public Command {
   std::uint64_t refusals_ = live::ClientLimits{}.refused_accesses;
   std::string idle_limit_ = format_time(live::ClientLimits{}.idle);
   std::string metrics_;
+  std::string make_psk_;
   bool share_memory_ = false;
   bool once_ = false;
 };

@@ -77,7 +77,12 @@ TEST(LivePerf, EveryExampleOfTheHelpWorks) {
     const std::string protocol = example.find("--protocol roce") != std::string::npos  ? "roce"
                                  : example.find("--protocol uet") != std::string::npos ? "uet"
                                                                                        : "ub";
-    Server server(protocol, {}, example.find("shm:") != std::string::npos ? shared_place() : "127.0.0.1:0");
+    std::vector<std::string> more;
+    if (example.find("--psk bench.key") != std::string::npos) {
+      ASSERT_EQ(cli_test::run({WHARF_PROGRAM, "serve", "--make-psk", scratch / "bench.key"}).exit_code, 0);
+      more = {"--psk", scratch / "bench.key"};
+    }
+    Server server(protocol, more, example.find("shm:") != std::string::npos ? shared_place() : "127.0.0.1:0");
     static const std::regex kHead("^ *wharf perf (127\\.0\\.0\\.1(:[0-9]+)?|shm:bench)");
     std::string line =
         std::regex_replace(example, kHead, std::string(WHARF_PROGRAM) + " perf " + server.address);
@@ -215,6 +220,48 @@ TEST_P(LiveCommands, RunAWorkload) {
   EXPECT_EQ(outcome.json().at("results").at(0).at("counts").at("increments"), 40);
 }
 
+TEST_P(LiveCommands, MeasureWithAKeyAndSealedUnderLoss) {
+  const cli_test::ScratchDirectory scratch;
+  const std::string key = scratch / "a.key";
+  const Outcome made = cli_test::run({WHARF_PROGRAM, "serve", "--make-psk", key});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, testing::HasSubstr("a.key holds a new key"));
+  EXPECT_EQ(std::filesystem::status(key).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(cli_test::run({WHARF_PROGRAM, "serve", "--make-psk", key}).exit_code, 4) << "it is there";
+  ASSERT_EQ(cli_test::run({WHARF_PROGRAM, "serve", "--make-psk", scratch / "b.key"}).exit_code, 0);
+
+  Server server(GetParam(), {"--psk", key, "--loss", "5%", "--seed", "1"});
+  for (const bool sealed : {false, true}) {
+    std::vector<std::string> more{"--psk",  key, "--iterations", "200", "--loss", "5%",
+                                  "--seed", "2", "--json"};
+    if (sealed) more.push_back("--encrypt");
+    const Outcome outcome = cli_test::run(perf(server, GetParam(), more));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const nlohmann::json result = outcome.json().at("results").at(0);
+    EXPECT_EQ(result.at("iterations"), 200);
+    EXPECT_EQ(result.at("violations"), 0);
+    EXPECT_EQ(result.at("sealed"), sealed);
+  }
+  const Outcome wrong = cli_test::run(perf(server, GetParam(), {"--psk", scratch / "b.key"}));
+  EXPECT_EQ(wrong.exit_code, 3);
+  EXPECT_THAT(wrong.err, testing::HasSubstr("the key that the client has is another"));
+  const Outcome none = cli_test::run(perf(server, GetParam(), {}));
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.err, testing::HasSubstr("it lets in only clients that have its key, expected --psk FILE"));
+
+  // The server's wish is enough, and its clients are told.
+  Server seals(GetParam(), {"--psk", key, "--encrypt"});
+  const Outcome told = cli_test::run(perf(seals, GetParam(), {"--psk", key, "--iterations", "100"}));
+  ASSERT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_THAT(told.out, testing::HasSubstr("over " + GetParam() + ", sealed, concurrency 1"));
+
+  Server open(GetParam());
+  const Outcome alone = cli_test::run(perf(open, GetParam(), {"--psk", key}));
+  EXPECT_EQ(alone.exit_code, 3);
+  EXPECT_THAT(alone.err, testing::HasSubstr("it has no key, expected clients without --psk"));
+}
+
 /// Exit code and complaint of a command line that ends at once.
 void expect_refusal(std::vector<std::string> arguments, int code, const std::string& complaint) {
   const Outcome outcome = cli_test::wharf(std::move(arguments));
@@ -257,6 +304,22 @@ TEST(LiveCommandLine, RefusesInOneSentence) {
   expect_refusal({"serve", "--listen", "shm:a b"}, 3, "--listen: \"shm:a b\"");
   expect_refusal({"serve", "--size", "64"}, 3, "--size");
   expect_refusal({"serve", "--clients", "0"}, 3, "--clients");
+}
+
+TEST(LiveCommandLine, RefusesKeysThatAreNone) {
+  const cli_test::ScratchDirectory scratch;
+  const std::string key = scratch / "a.key";
+  ASSERT_EQ(cli_test::wharf({"serve", "--make-psk", key}).exit_code, 0);
+  expect_refusal({"serve", "--encrypt"}, 2, "--encrypt requires --psk");
+  expect_refusal({"perf", "127.0.0.1", "--encrypt"}, 2, "--encrypt requires --psk");
+  expect_refusal({"perf", "127.0.0.1", "--psk", ""}, 2, "--psk");
+  expect_refusal({"perf", "127.0.0.1", "--psk", key, "--perftest", "write_lat"}, 2, "--psk");
+  expect_refusal({"serve", "--psk", scratch / "none"}, 3, "cannot be read: No such file or directory");
+  expect_refusal({"serve", "--psk", key, "--listen", "shm:any"}, 3, "--psk: shm:any is shared memory");
+  expect_refusal({"perf", "shm:any", "--psk", key}, 3, "--psk: shm:any is shared memory");
+  std::filesystem::permissions(key, std::filesystem::perms::group_read, std::filesystem::perm_options::add);
+  expect_refusal({"perf", "127.0.0.1", "--psk", key}, 3,
+                 "others may use it, its mode is 0640, expected 0600: chmod 600 ");
 }
 
 TEST(LiveCommandLine, ABusyPortIsExitCodeFour) {

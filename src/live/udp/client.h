@@ -13,12 +13,15 @@
 
 #include "base/result.h"
 #include "live/reactor/live_clock.h"
+#include "live/secure/key.h"
+#include "live/secure/seal.h"
 #include "live/udp/control_channel.h"
 #include "live/udp/entrance.h"
 #include "live/udp/live_host.h"
 #include "live/udp/live_protocol.h"
 #include "live/udp/live_remote.h"
 #include "live/udp/place.h"
+#include "live/udp/secure_channel.h"
 #include "live/udp/session.h"
 
 namespace wharf::live {
@@ -40,6 +43,8 @@ struct ClientConfig {
   DeliveryChoice delivery{};
   LiveCapture* capture = nullptr;  ///< May be null; outlives the client.
   TimePs patience = seconds(2);    ///< For each step of the exchange.
+  std::optional<Key> psk;          ///< Shown to the server, which must have it too. Not in shared memory.
+  bool seal_packets = false;       ///< Also where the server does not ask for it. With `psk`.
 };
 
 /// Sends `request` and waits for the answer of type `Answer`; a Refusal becomes its error.
@@ -76,6 +81,8 @@ class Client {
   /// What the server found in its receive entries. Waits, without stepping the host.
   Result<Report> report() { return exchange<Report>(channel_, ReportRequest{}, patience_); }
   bool peer_gone() const { return channel_.peer_gone(); }
+  /// Whether packets are sealed.
+  bool sealed() const { return sealed_; }
   /// Why the server sent this client away, if it is gone and said so.
   std::optional<Error> farewell() {
     const auto bytes = channel_.try_receive();
@@ -100,6 +107,7 @@ class Client {
         remote_(host_, queue, peer, connected_.segment) {}
 
   TimePs patience_;
+  bool sealed_ = false;
   ControlChannel channel_;
   Connected connected_;
   std::unique_ptr<EngineMemory> memory_;
@@ -110,14 +118,23 @@ class Client {
 template <engine::Engine E>
 Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, const LiveClock& clock) {
   using Protocol = LiveProtocol<E>;
+  WHARF_TRY(check_key(config.psk, config.seal_packets, config.server));
   auto door = enter(config.server, Protocol::kDescription, config.patience);
   if (!door) return door.error();
   ControlChannel& channel = door->channel;
+  std::unique_ptr<PacketSeal> seal;
+  if (config.psk) {
+    const auto keys =
+        secure_as_client(channel, *config.psk, kProtocolOf<E>, config.seal_packets, config.patience);
+    if (!keys) return keys.error();
+    if (keys->seal_packets)
+      seal = std::make_unique<PacketSeal>(keys->packets_to_server, keys->packets_to_client);
+  }
   Hello hello;
   hello.protocol = kProtocolOf<E>;
   hello.arrivals = config.arrivals;
   hello.udp_port = door->port->local().port;
-  hello.mtu = mtu_for_path(channel.path_mtu());
+  hello.mtu = mtu_for_path(channel.path_mtu(), seal == nullptr ? 0 : kSealBytes);
   hello.queue_depth = std::bit_ceil(config.queue_depth);
   hello.receive_entries = config.receive_entries;
   hello.receive_bytes = config.receive_bytes;
@@ -159,7 +176,8 @@ Result<std::unique_ptr<Client<E>>> Client<E>::open(const ClientConfig& config, c
   std::unique_ptr<Client> client(new Client(config, clock, std::move(channel), *welcome,
                                             *std::move(connected), std::move(memory), *std::move(engine),
                                             std::move(door->port), *queue, *peer));
-  client->host_.add_peer(welcome->server, server);
+  client->sealed_ = seal != nullptr;
+  client->host_.add_peer(welcome->server, server, std::nullopt, std::move(seal));
   return client;
 }
 

@@ -39,9 +39,9 @@ int poll_milliseconds(TimePs span) {
   return static_cast<int>(min(max(span, milliseconds(1)), seconds(1)) / milliseconds(1));
 }
 
-Error too_long(std::uint32_t length) {
-  return input_error(fmt::format("the peer announced a control message of {} bytes, expected at most {}",
-                                 length, ControlChannel::kLongestMessage));
+Error too_long(std::uint32_t length, std::uint32_t longest) {
+  return input_error(
+      fmt::format("the peer announced a control message of {} bytes, expected at most {}", length, longest));
 }
 
 /// Connects `descriptor`, which does not block, before `limit`; 0 or the system's error number.
@@ -105,6 +105,7 @@ ControlChannel::ControlChannel(int descriptor) : descriptor_(descriptor) {
 
 ControlChannel::ControlChannel(ControlChannel&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
+      seal_(std::move(other.seal_)),
       partial_(std::move(other.partial_)),
       peer_address_(other.peer_address_),
       local_address_(other.local_address_),
@@ -113,6 +114,7 @@ ControlChannel::ControlChannel(ControlChannel&& other) noexcept
 
 ControlChannel& ControlChannel::operator=(ControlChannel&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  seal_ = std::move(other.seal_);
   partial_ = std::move(other.partial_);
   peer_address_ = other.peer_address_;
   local_address_ = other.local_address_;
@@ -146,9 +148,23 @@ Result<ControlChannel> ControlChannel::connect(const UdpEndpoint& peer, TimePs p
   }
 }
 
+std::uint32_t ControlChannel::longest() const { return kLongestMessage + (seal_ ? kSealTagBytes : 0U); }
+
+Result<std::vector<std::byte>> ControlChannel::opened(std::vector<std::byte> message) {
+  if (!seal_) return message;
+  auto plain = seal_->open(message);
+  if (!plain) return input_error("a control message was not sealed by the peer, or changed on its way");
+  return *std::move(plain);
+}
+
 Result<void> ControlChannel::send(std::span<const std::byte> message, TimePs patience) {
   const LiveClock clock;
   WHARF_CHECK(message.size() <= kLongestMessage);
+  std::vector<std::byte> sealed;
+  if (seal_) {
+    sealed = seal_->seal(message);
+    message = sealed;
+  }
   std::vector<std::byte> framed(4 + message.size());
   store_be32(framed.data(), static_cast<std::uint32_t>(message.size()));
   if (!message.empty()) std::memcpy(framed.data() + 4, message.data(), message.size());
@@ -174,10 +190,10 @@ Result<std::vector<std::byte>> ControlChannel::receive(TimePs patience) {
   std::array<std::byte, 4> head{};
   WHARF_TRY(read_fully(descriptor_, head, clock, patience));
   const std::uint32_t length = load_be32(head.data());
-  if (length > kLongestMessage) return too_long(length);
+  if (length > longest()) return too_long(length, longest());
   std::vector<std::byte> message(length);
   WHARF_TRY(read_fully(descriptor_, message, clock, patience));
-  return message;
+  return opened(std::move(message));
 }
 
 Result<std::optional<std::vector<std::byte>>> ControlChannel::try_receive() {
@@ -185,12 +201,13 @@ Result<std::optional<std::vector<std::byte>>> ControlChannel::try_receive() {
     std::size_t wanted = 4;
     if (partial_.size() >= 4) {
       const std::uint32_t length = load_be32(partial_.data());
-      if (length > kLongestMessage) return too_long(length);
+      if (length > longest()) return too_long(length, longest());
       wanted += length;
       if (partial_.size() == wanted) {
-        std::optional<std::vector<std::byte>> message(std::in_place, partial_.begin() + 4, partial_.end());
+        auto message = opened(std::vector<std::byte>(partial_.begin() + 4, partial_.end()));
         partial_.clear();
-        return message;
+        if (!message) return message.error();
+        return std::optional(*std::move(message));
       }
     }
     const std::size_t held = partial_.size();

@@ -11,12 +11,14 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "live/secure/seal.h"
 #include "live/shm/shm_rendezvous.h"
 #include "live/udp/udp_socket.h"
 
 namespace wharf::live {
 
-/// One connection. Messages are a 4-byte big-endian length and that many bytes, at most kLongestMessage.
+/// One connection. Messages are a 4-byte big-endian length and that many bytes, at most kLongestMessage, and
+/// kSealTagBytes more once they are sealed.
 class ControlChannel {
  public:
   static constexpr std::uint32_t kLongestMessage = 8 * 1024;
@@ -30,6 +32,9 @@ class ControlChannel {
 
   /// The control connection of a link in shared memory, whose client has `port`.
   static ControlChannel in_shared_memory(ShmConnection connection, std::uint16_t port);
+
+  /// From now on every message leaves sealed with `outgoing` and must come sealed with `incoming`.
+  void seal(const Key& outgoing, const Key& incoming) { seal_.emplace(outgoing, incoming); }
 
   /// Waits at most `patience` for room in the connection; a stalled error when there is none or the peer has
   /// closed it.
@@ -56,8 +61,12 @@ class ControlChannel {
  private:
   friend class ControlListener;
   explicit ControlChannel(int descriptor);
+  std::uint32_t longest() const;
+  /// What `message` holds; an input error when it is not what the peer sealed next.
+  Result<std::vector<std::byte>> opened(std::vector<std::byte> message);
 
   int descriptor_;
+  std::optional<MessageSeal> seal_;
   std::vector<std::byte> partial_;  ///< What try_receive() has read of a message.
   std::uint32_t peer_address_ = 0;
   std::uint32_t local_address_ = 0;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <numeric>
 #include <vector>
 
 namespace wharf::live {
@@ -15,11 +16,17 @@ LiveCounters& LiveCounters::operator+=(const LiveCounters& other) {
   undecodable += other.undecodable;
   for (std::size_t reason = 0; reason < undecodable_by.size(); ++reason)
     undecodable_by[reason] += other.undecodable_by[reason];
+  for (std::size_t reason = 0; reason < seal_drops.size(); ++reason)
+    seal_drops[reason] += other.seal_drops[reason];
   injected_losses += other.injected_losses;
   injected_duplicates += other.injected_duplicates;
   completions += other.completions;
   refused_accesses += other.refused_accesses;
   return *this;
+}
+
+std::uint64_t LiveCounters::dropped() const {
+  return std::accumulate(seal_drops.begin(), seal_drops.end(), unknown_sender + undecodable);
 }
 
 std::string describe_drops(const LiveCounters& counters) {
@@ -31,9 +38,13 @@ std::string describe_drops(const LiveCounters& counters) {
     parts.push_back(fmt::format("{} {}", counters.undecodable_by[reason],
                                 wire::drop_reason_text(static_cast<wire::DropReason>(reason))));
   }
+  for (std::size_t reason = 0; reason < counters.seal_drops.size(); ++reason) {
+    if (counters.seal_drops[reason] == 0) continue;
+    parts.push_back(
+        fmt::format("{} {}", counters.seal_drops[reason], seal_drop_text(static_cast<SealDrop>(reason))));
+  }
   if (parts.empty()) return {};
-  return fmt::format("{} datagrams dropped: {}", counters.unknown_sender + counters.undecodable,
-                     fmt::join(parts, ", "));
+  return fmt::format("{} datagrams dropped: {}", counters.dropped(), fmt::join(parts, ", "));
 }
 
 }  // namespace wharf::live

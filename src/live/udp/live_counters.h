@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "live/secure/seal.h"
 #include "wire/drop_reason.h"
 
 namespace wharf::live {
@@ -18,6 +19,8 @@ struct LiveCounters {
   std::uint64_t undecodable = 0;     ///< Too short, too long, bad checksum, bad fields,
   /// each under its reason.
   std::array<std::uint64_t, wire::kDropReasonCount> undecodable_by{};
+  /// What a sealed session did not take, each under its reason.
+  std::array<std::uint64_t, kSealDropCount> seal_drops{};
   std::uint64_t injected_losses = 0;
   std::uint64_t injected_duplicates = 0;
   std::uint64_t completions = 0;
@@ -27,6 +30,9 @@ struct LiveCounters {
     ++undecodable;
     ++undecodable_by[static_cast<std::size_t>(reason)];
   }
+  void drop(SealDrop reason) { ++seal_drops[static_cast<std::size_t>(reason)]; }
+  /// Datagrams that came for nothing.
+  std::uint64_t dropped() const;
   LiveCounters& operator+=(const LiveCounters& other);
 };
 /// What could not be decoded, such as "3 datagrams dropped: 2 bad invariant CRC, 1 truncated"; empty for

@@ -21,6 +21,7 @@
 #include "live/reactor/idle_policy.h"
 #include "live/reactor/live_clock.h"
 #include "live/reactor/live_core.h"
+#include "live/secure/seal.h"
 #include "live/udp/direct_memory.h"
 #include "live/udp/live_capture.h"
 #include "live/udp/live_counters.h"
@@ -86,21 +87,30 @@ class LiveHost {
   const LiveCounters& counters() const { return counters_; }
 
   /// Host `number` is reached at `endpoint`. Control path.
-  /// `names`: all that it can name here; none: whatever it knows.
+  /// `names`: all that it can name here; none: whatever it knows. `seal`: of all its packets; none: they are
+  /// plain.
   void add_peer(wire::HostAddress number, const UdpEndpoint& endpoint,
-                const std::optional<SessionNames>& names = std::nullopt) {
-    peers_.push_back({number, endpoint, names, {.last_heard = clock_.now()}});
+                const std::optional<SessionNames>& names = std::nullopt,
+                std::unique_ptr<PacketSeal> seal = nullptr) {
+    peers_.push_back(
+        {number, endpoint, names, {.last_heard = clock_.now()}, /*any_port=*/false, std::move(seal)});
   }
   /// The same of a host that sends from any port of its address. Source ports of some protocols are entropy.
   /// [IBTA vol 1 Annex A17]
   void add_peer_of_any_port(wire::HostAddress number, const UdpEndpoint& endpoint) {
-    peers_.push_back({number, endpoint, std::nullopt, {.last_heard = clock_.now()}, true});
+    peers_.push_back({number, endpoint, std::nullopt, {.last_heard = clock_.now()}, true, nullptr});
   }
   /// What host `number`, which was added, has done so far.
   const PeerActivity& activity(wire::HostAddress number) const {
     const Peer* peer = find_peer(number);
     WHARF_CHECK(peer != nullptr);
     return peer->activity;
+  }
+  /// The same of its seal; null: its packets are plain.
+  const PacketSeal* seal(wire::HostAddress number) const {
+    const Peer* peer = find_peer(number);
+    WHARF_CHECK(peer != nullptr);
+    return peer->seal.get();
   }
   /// Whether some host is reached at `endpoint`.
   bool reaches(const UdpEndpoint& endpoint) const { return find_peer(endpoint) != nullptr; }
@@ -210,6 +220,7 @@ class LiveHost {
     std::optional<SessionNames> names;
     PeerActivity activity;
     bool any_port = false;
+    std::unique_ptr<PacketSeal> seal;
   };
   struct Watcher {
     verbs::QueueId queue;
@@ -257,18 +268,32 @@ class LiveHost {
       ++counters_.unknown_sender;
       return;
     }
-    peer->activity.last_heard = now_;
-    if (capture_ != nullptr)
-      capture_->write(now_, datagram.source, port_->local(), datagram.service, datagram.bytes, datagram.ip);
+    if (peer->seal == nullptr) hear(*peer, datagram, datagram.bytes);
     if (datagram.bytes.empty()) {  // Or longer than the port takes, which is more than any packet has.
       counters_.drop(wire::DropReason::kTruncated);
       return;
     }
     // The port reuses its buffers, and the other side may still write in them, while the engine reads the
     // packet and may keep the payload: copy it into the pool.
-    const wire::BufferId buffer = pool_.acquire(static_cast<std::uint32_t>(datagram.bytes.size()));
-    const std::span<std::byte> bytes(pool_.data(buffer), datagram.bytes.size());
-    std::copy(datagram.bytes.begin(), datagram.bytes.end(), bytes.begin());
+    const std::size_t around = peer->seal == nullptr ? 0 : kSealBytes;
+    if (datagram.bytes.size() <= around) {
+      counters_.drop(SealDrop::kShort);
+      return;
+    }
+    const std::size_t length = datagram.bytes.size() - around;
+    const wire::BufferId buffer = pool_.acquire(static_cast<std::uint32_t>(length));
+    const std::span<std::byte> bytes(pool_.data(buffer), length);
+    if (peer->seal == nullptr) {
+      std::copy(datagram.bytes.begin(), datagram.bytes.end(), bytes.begin());
+    } else {
+      const SealDrop why = peer->seal->in.open(datagram.bytes, bytes);
+      if (why != SealDrop::kNone) {
+        counters_.drop(why);
+        pool_.release(buffer);
+        return;
+      }
+      hear(*peer, datagram, bytes);
+    }
     wire::Packet packet;
     const wire::DropReason reason = LiveProtocol<E>::decode(
         bytes, {datagram.source, port_->local(), datagram.service, datagram.ip}, packet);
@@ -285,6 +310,14 @@ class LiveHost {
       counters_.drop(reason);
     }
     pool_.release(buffer);
+  }
+
+  /// `datagram` came from `peer` for certain, or as certain as plain packets are. Captures show what was
+  /// sealed.
+  void hear(Peer& peer, const DatagramPort::Datagram& datagram, std::span<const std::byte> plain) {
+    peer.activity.last_heard = now_;
+    if (capture_ != nullptr)
+      capture_->write(now_, datagram.source, port_->local(), datagram.service, plain, datagram.ip);
   }
 
   /// Memory, wire and programs, as the engine's driver (engine/driver) sees them. Events wait in the engine
@@ -311,18 +344,22 @@ class LiveHost {
   auto drive(Inside& inside) { return engine::EngineDriver(*engine_, inside, inside, inside); }
 
   void send(const wire::Packet& packet) {
-    if (Peer* const peer = find_peer(packet.destination)) {
+    Peer* const peer = find_peer(packet.destination);
+    // A seal that is spent is that of a session which somebody forgot to end: it sends no more.
+    if (peer != nullptr && (peer->seal == nullptr || !peer->seal->out.spent())) {
       if (peer->names && LiveProtocol<E>::refuses_access(packet)) {
         ++peer->activity.refused_accesses;
         ++counters_.refused_accesses;
       }
       const std::uint8_t service = LiveProtocol<E>::service(packet);
       const std::span<std::byte> room = port_->queue(peer->endpoint, service);
-      const std::size_t length = LiveProtocol<E>::encode(packet, port_->local(), peer->endpoint, room);
-      port_->set_queued_length(length);
+      const std::size_t before = peer->seal == nullptr ? 0 : kSealHeadBytes;
+      const std::span<std::byte> plain = room.subspan(before, room.size() - (before == 0 ? 0 : kSealBytes));
+      const std::size_t length = LiveProtocol<E>::encode(packet, port_->local(), peer->endpoint, plain);
       ++counters_.datagrams_sent;
       if (capture_ != nullptr)
-        capture_->write(now_, port_->local(), peer->endpoint, service, room.first(length));
+        capture_->write(now_, port_->local(), peer->endpoint, service, plain.first(length));
+      port_->set_queued_length(peer->seal == nullptr ? length : peer->seal->out.seal(room, length));
     }
     pool_.release(packet.payload.buffer);
   }

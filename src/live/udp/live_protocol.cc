@@ -57,9 +57,9 @@ std::optional<wire::Protocol> protocol_of_number(std::uint8_t number) {
   return found == nullptr ? std::nullopt : std::optional(found->protocol);
 }
 
-std::uint32_t mtu_for_path(std::uint32_t path_bytes) {
+std::uint32_t mtu_for_path(std::uint32_t path_bytes, std::uint32_t around) {
   std::uint32_t mtu = 4096;
-  while (mtu > 256 && mtu + kHeaderBytes > path_bytes) mtu /= 2;
+  while (mtu > 256 && mtu + kHeaderBytes + around > path_bytes) mtu /= 2;
   return mtu;
 }
 

@@ -44,8 +44,8 @@ std::span<const std::string_view> protocol_names();
 std::optional<wire::Protocol> protocol_of_number(std::uint8_t number);
 
 /// The largest payload of one packet, a power of two from 256 to 4096, whose frame fits in an IP packet of
-/// `path_bytes`.
-std::uint32_t mtu_for_path(std::uint32_t path_bytes);
+/// `path_bytes` when `around` bytes are added to it.
+std::uint32_t mtu_for_path(std::uint32_t path_bytes, std::uint32_t around = 0);
 
 /// What live engines of a protocol can do.
 engine::Capabilities capabilities_of(wire::Protocol protocol);

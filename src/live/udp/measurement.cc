@@ -133,6 +133,8 @@ ClientConfig client_config(const MeasurementConfig& config, std::uint32_t concur
   client.delivery = config.delivery;
   client.capture = capture;
   client.patience = config.connect_patience;
+  client.psk = config.psk;
+  client.seal_packets = config.seal_packets;
   return client;
 }
 
@@ -145,7 +147,10 @@ std::uint32_t entries_for(std::uint32_t concurrency, std::uint32_t bytes) {
 
 template <engine::Engine E>
 void add_counters(Measurement& measurement, Clients<E>& clients) {
-  for (const auto& client : clients) measurement.counters += client->host().counters();
+  for (const auto& client : clients) {
+    measurement.counters += client->host().counters();
+    measurement.sealed |= client->sealed();
+  }
 }
 
 double fraction_done(const workload::LoopConfig& loop, std::uint64_t operations) {

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "live/reactor/idle_policy.h"
+#include "live/secure/key.h"
 #include "live/udp/live_engine.h"
 #include "live/udp/live_host.h"
 #include "live/udp/place.h"
@@ -51,6 +52,8 @@ struct MeasurementConfig {
   bool unlimited_retries = false;
   std::uint32_t congestion = 0;  ///< EngineSettings::congestion.
   DeliveryChoice delivery{};
+  std::optional<Key> psk;  ///< ClientConfig::psk and seal_packets.
+  bool seal_packets = false;
   std::filesystem::path capture;  ///< Where to write the datagrams, or empty.
   TimePs connect_patience = seconds(2);
   TimePs stall_patience = seconds(10);  ///< Without any completion for so long the run counts as stalled.
@@ -61,6 +64,7 @@ struct Measurement {
   workload::LoopResult loop;                 ///< Of all parties together; `verdict` includes the read-back.
   std::vector<workload::NamedCount> counts;  ///< A workload's own, summed over the parties.
   LiveCounters counters;                     ///< Of all clients together.
+  bool sealed = false;                       ///< One end at least wanted every packet sealed.
   bool interrupted = false;  ///< `stop` ended it: what was measured until then, without the read-back.
 };
 

@@ -55,6 +55,8 @@ std::string prometheus_text(const ServerState& state) {
   text.counter("clients_total", "Clients since the server began.", state.clients_total);
   text.counter("connections_sent_away_total", "Connections that ended without a session.",
                state.half_open_total);
+  text.counter("connections_without_key_total", "Connections that did not show the key of --psk.",
+               state.keyless_total);
   text.counter("datagrams_received_total", "Datagrams that came, from whomever.",
                counters.datagrams_received);
   text.counter("datagrams_sent_total", "Datagrams that left.", counters.datagrams_sent);
@@ -63,6 +65,10 @@ std::string prometheus_text(const ServerState& state) {
   for (std::size_t reason = 1; reason < counters.undecodable_by.size(); ++reason) {
     text.value("datagrams_dropped_total", counters.undecodable_by[reason], "reason",
                wire::drop_reason_text(static_cast<wire::DropReason>(reason)));
+  }
+  for (std::size_t reason = 1; reason < counters.seal_drops.size(); ++reason) {
+    text.value("datagrams_dropped_total", counters.seal_drops[reason], "reason",
+               seal_drop_text(static_cast<SealDrop>(reason)));
   }
   text.counter("accesses_refused_total", "Requests answered that their sender has no right.",
                counters.refused_accesses);

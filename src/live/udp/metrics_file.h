@@ -25,6 +25,7 @@ struct ServerState {
   std::size_t half_open = 0;          ///< Connections whose queue is not connected yet.
   std::uint64_t clients_total = 0;    ///< Since it began.
   std::uint64_t half_open_total = 0;  ///< That ended so.
+  std::uint64_t keyless_total = 0;    ///< Connections that did not show the key that was asked for.
   std::uint64_t messages = 0;         ///< That arrived in receive entries.
   std::uint64_t engine_bytes = 0;     ///< That the engine holds.
   std::uint64_t payload_bytes = 0;    ///< Of the pool in which packets wait.

@@ -28,6 +28,10 @@ TEST(MetricsFile, IsInTheTextFormatOfPrometheus) {
   state.clients = 2;
   state.counters.unknown_sender = 9;
   state.counters.drop(wire::DropReason::kBadIcrc);
+  state.counters.drop(SealDrop::kBadSeal);
+  state.counters.drop(SealDrop::kReplayed);
+  state.counters.drop(SealDrop::kReplayed);
+  state.keyless_total = 5;
   state.engine = {{"dropped_malformed", 4}};
   const std::string text = prometheus_text(state);
   EXPECT_THAT(text, testing::HasSubstr("# HELP wharf_clients Clients whose queue is connected.\n"
@@ -36,6 +40,9 @@ TEST(MetricsFile, IsInTheTextFormatOfPrometheus) {
                         "wharf_datagrams_dropped_total{protocol=\"ub\",reason=\"unknown sender\"} 9\n"));
   EXPECT_THAT(text, testing::HasSubstr(
                         "wharf_datagrams_dropped_total{protocol=\"ub\",reason=\"bad invariant CRC\"} 1\n"));
+  for (const std::string reason : {"short seal\"} 0", "bad seal\"} 1", "replayed\"} 2"})
+    EXPECT_THAT(text, testing::HasSubstr("wharf_datagrams_dropped_total{protocol=\"ub\",reason=\"" + reason));
+  EXPECT_THAT(text, testing::HasSubstr("wharf_connections_without_key_total{protocol=\"ub\"} 5\n"));
   EXPECT_THAT(text,
               testing::HasSubstr("wharf_engine_total{protocol=\"ub\",counter=\"dropped_malformed\"} 4\n"));
   // Every line is a comment, or a name with labels and a number.

@@ -19,6 +19,7 @@
 #include "live/udp/live_remote.h"
 #include "live/udp/metrics_file.h"
 #include "live/udp/secret_source.h"
+#include "live/udp/secure_channel.h"
 #include "live/udp/session.h"
 #include "live/udp/slice_table.h"
 #include "live/udp/turns.h"
@@ -84,6 +85,7 @@ class Server {
     TimePs last_message;
     bool readable = false;
     bool closed = false;
+    Doorkeeper doorkeeper;
     std::optional<Hello> hello;
     wire::HostAddress number;  ///< With `hello`.
     std::optional<std::uint32_t> slice;
@@ -124,6 +126,7 @@ class Server {
                     .half_open = sessions_.size() - clients(),
                     .clients_total = summary_.clients,
                     .half_open_total = summary_.half_open,
+                    .keyless_total = summary_.keyless,
                     .payload_bytes = memory_->payloads.reserved_bytes(),
                     .engine = LiveProtocol<E>::counters(host_.engine())};
     for (const auto& session : sessions_) out.messages += session->arrived().messages;
@@ -160,6 +163,9 @@ class Server {
         send_away(session,
                   {ErrorKind::kInput, fmt::format("it asked more than {} times for what it has no right to",
                                                   config_.limits.refused_accesses)});
+      } else if (session.remote && session.doorkeeper.seals_packets() &&
+                 host_.seal(session.number)->over(config_.seal_limits)) {
+        send_away(session, {ErrorKind::kStalled, "its keys have served long enough, expected a new session"});
       }
     }
     attend_in_turn();
@@ -215,6 +221,13 @@ class Server {
     if (!bytes) return refuse(session, bytes.error());
     if (!*bytes) return std::nullopt;
     session.last_message = host_.round_time();
+    if (session.doorkeeper.wants(config_.psk, **bytes)) {
+      const auto shown = session.doorkeeper.answer(session.channel, config_.psk, config_.protocol,
+                                                   config_.seal_packets, **bytes);
+      if (shown) return std::nullopt;
+      ++summary_.keyless;
+      return refuse(session, shown.error());
+    }
     auto message = decode_session_message(**bytes);
     if (!message) return refuse(session, message.error());
     auto answer = answer_to(session, *message);
@@ -308,7 +321,8 @@ class Server {
     if (hello.tagged && !host_.engine().capabilities().tagged)
       return input_error(fmt::format("{} has no tags, expected clients without", name(config_.protocol)));
     Welcome welcome;
-    welcome.mtu = std::min({hello.mtu, mtu_for_path(session.channel.path_mtu()), mtu_});
+    const std::uint32_t around = session.doorkeeper.seals_packets() ? kSealBytes : 0;
+    welcome.mtu = std::min({hello.mtu, mtu_for_path(session.channel.path_mtu(), around), mtu_});
     if (welcome.mtu < mtu_ && !LiveProtocol<E>::kDescription.mtu_per_peer) {
       return input_error(
           fmt::format("its packets hold {} bytes for every client, those of the path to this "
@@ -339,7 +353,8 @@ class Server {
     if (!peer) return peer.error();
     WHARF_TRY(expose(session, answer));
     answer.udp_port = host_.port().local().port;
-    host_.add_peer(session.number, endpoint, SessionNames{session.secrets, *session.queue, *session.token});
+    host_.add_peer(session.number, endpoint, SessionNames{session.secrets, *session.queue, *session.token},
+                   session.doorkeeper.packet_seal());
     session.last_message = host_.round_time();
     session.remote.emplace(host_, *session.queue, *peer, verbs::RemoteSegment{});
     session.deadline = kNever;
@@ -539,7 +554,7 @@ Result<ServerSummary> serve_with(const ServerConfig& config, const ServerObserve
   const std::uint32_t mtu = config.mtu != 0 ? config.mtu
                             : Protocol::kDescription.mtu_per_peer
                                 ? kMtuMax
-                                : mtu_for_path(door->entrance->path_bytes());
+                                : mtu_for_path(door->entrance->path_bytes(), config.psk ? kSealBytes : 0);
   auto engine = Protocol::make({.host = kServerNumber,
                                 .mtu = mtu,
                                 .seed = config.seed,
@@ -563,6 +578,7 @@ Result<ServerSummary> serve(const ServerConfig& config, const ServerObserver& ob
         fmt::format("{} of memory for {} clients, expected at least 4KiB for each of 1 or more",
                     format_bytes(Bytes{config.memory_bytes}), config.clients_max));
   }
+  WHARF_TRY(check_key(config.psk, config.seal_packets, config.listen));
   return with_engine_type(config.protocol, [&]<typename E>(std::type_identity<E>) {
     return serve_with<E>(config, observer, stop);
   });

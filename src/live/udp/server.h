@@ -14,6 +14,8 @@
 
 #include "base/result.h"
 #include "live/reactor/idle_policy.h"
+#include "live/secure/key.h"
+#include "live/secure/seal.h"
 #include "live/udp/live_engine.h"
 #include "live/udp/live_host.h"
 #include "live/udp/place.h"
@@ -55,6 +57,9 @@ struct ServerConfig {
   /// Draws the secrets of the sessions, for runs that must repeat; none: they come from the kernel.
   std::optional<std::uint64_t> secrets_seed;
   ClientLimits limits;
+  std::optional<Key> psk;     ///< Lets in only clients that have it. Not in shared memory.
+  bool seal_packets = false;  ///< Of every client, else of those that want it. With `psk`.
+  SealLimits seal_limits;
   RepetitionTimes repetition{};
   bool unlimited_retries = false;
   /// Payload bytes of a packet at most: a power of two from 256 to 4096. 0: what the interface listened on
@@ -82,6 +87,7 @@ struct ServerSummary {
   std::uint64_t messages = 0;  ///< That arrived in receive entries.
   LiveCounters counters;
   std::uint64_t half_open = 0;  ///< Connections that ended without a session.
+  std::uint64_t keyless = 0;    ///< Of them: that did not show the key.
   /// What the engine held at the end; grows with clients at once, not with all.
   std::uint64_t engine_bytes = 0;
   std::uint64_t payload_bytes = 0;  ///< Of the buffers in which packets waited, likewise.
