@@ -42,7 +42,7 @@ int sort(live::ApertureSession& session) {
   // lines may be written where a byte has changed.
   const auto aperture = live::Aperture::map(session, kTable, {.pages_max = 10, .grain = 64}, outcome);
   if (!aperture) return fail(outcome);
-  // Without faults, the program would say which part it needs: aperture->fetch(0, aperture->size()).
+  // Without faults, the program would fetch() what it needs, release() it, and keep to pages_max.
   if (aperture->mode() == live::ApertureMode::kExplicit) {
     std::puts("the kernel delivers no faults here: `wharf doctor` says what to do");
     return 0;

@@ -14,7 +14,11 @@ namespace wharf::live {
 namespace {
 
 constexpr std::uint64_t kFewestPages = 8;
+constexpr std::uint64_t kMostPages = 0xffff'ffff;
 constexpr std::uint32_t kLargestGrain = 4096;  // No page is smaller.
+/// A window is one READ, behind which a page that somebody waits for must not wait long.
+constexpr std::uint32_t kLongestReadAhead = 1024;
+constexpr std::uint32_t kLongestInterval = 86'400'000;  // A day.
 
 ApertureOutcome outcome_of(const Error& error) {
   const ApertureStatus status = error.kind == ErrorKind::kEnvironment ? ApertureStatus::kEnvironment
@@ -24,6 +28,35 @@ ApertureOutcome outcome_of(const Error& error) {
 }
 
 ApertureOutcome refused(std::string message) { return {ApertureStatus::kInput, std::move(message)}; }
+
+/// What is wrong with the options themselves; empty: nothing.
+std::string complaint(const ApertureOptions& options) {
+  if (options.mode > ApertureMode::kExplicit)
+    return fmt::format("options: found mode {}, expected kAllFaults, kUserFaults or kExplicit",
+                       static_cast<unsigned>(options.mode));
+  if (options.write_back > ApertureWriteBack::kPeriodic)
+    return fmt::format("options: found write-back {}, expected kOnPublish, kOnEviction or kPeriodic",
+                       static_cast<unsigned>(options.write_back));
+  if (options.pages_max < kFewestPages)
+    return fmt::format("options: found {} pages at most, expected {} or more", options.pages_max,
+                       kFewestPages);
+  if (options.pages_max > kMostPages)
+    return fmt::format("options: found {} pages at most, expected {} or fewer", options.pages_max,
+                       kMostPages);
+  if (options.read_ahead_pages > kLongestReadAhead)
+    return fmt::format("options: found a read-ahead of {} pages, expected {} or fewer",
+                       options.read_ahead_pages, kLongestReadAhead);
+  if (!std::has_single_bit(options.grain) || options.grain > kLargestGrain)
+    return fmt::format("options: found a grain of {}, expected a power of two up to {}", options.grain,
+                       kLargestGrain);
+  if (options.write_back != ApertureWriteBack::kPeriodic) return {};
+  if (options.write_back_interval_ms == 0)
+    return "options: found a write-back every 0 ms, expected 1 ms or more";
+  if (options.write_back_interval_ms > kLongestInterval)
+    return fmt::format("options: found a write-back every {} ms, expected {} ms or fewer",
+                       options.write_back_interval_ms, kLongestInterval);
+  return {};
+}
 
 constexpr const char* kForked =
     "the aperture and its session belong to the process that opened them, not to its child";
@@ -52,6 +85,10 @@ std::unique_ptr<ApertureSession> ApertureSession::open(const ApertureSessionSett
     }
     protocol = *named;
   }
+  if (settings.patience_ms == 0) {
+    outcome = refused("patience_ms: found 0, expected 1 or more");
+    return nullptr;
+  }
   const auto place = parse_place(settings.server, describe(protocol).port);
   auto core = place ? Core::open(settings, *place, protocol) : Result<std::shared_ptr<Core>>(place.error());
   if (!core) {
@@ -68,6 +105,7 @@ class Aperture::Inside {
   std::byte* base = nullptr;
   std::uint64_t page_bytes = 0;
   ApertureMode mode = ApertureMode::kExplicit;
+  bool writable = false;
 
   ApertureOutcome call(ApertureCall::Kind kind, std::uint64_t offset, std::uint64_t bytes, bool store = false,
                        bool wait = true) {
@@ -127,16 +165,12 @@ std::unique_ptr<Aperture> Aperture::map(ApertureSession& session, const Aperture
     outcome = refused(
         "options: found a writable aperture, expected writable = false: the session asked for the "
         "right to read alone");
-  } else if (options.pages_max < kFewestPages) {
-    outcome = refused(
-        fmt::format("options: found {} pages at most, expected {} or more", options.pages_max, kFewestPages));
-  } else if (!std::has_single_bit(options.grain) || options.grain > kLargestGrain) {
-    outcome = refused(fmt::format("options: found a grain of {}, expected a power of two up to {}",
-                                  options.grain, kLargestGrain));
-  } else if (options.write_back == ApertureWriteBack::kPeriodic && options.write_back_interval_ms == 0) {
-    outcome = refused("options: found a write-back every 0 ms, expected 1 ms or more");
+  } else if (std::string wrong = complaint(options); !wrong.empty()) {
+    outcome = refused(std::move(wrong));
   } else if (!session.core_->ours()) {
     outcome = refused(kForked);
+  } else if (session.lost()) {
+    outcome = {ApertureStatus::kStalled, "the server is gone"};
   }
   if (!outcome) return nullptr;
   const std::uint64_t page = Mapping::system_page_bytes();
@@ -152,7 +186,13 @@ std::unique_ptr<Aperture> Aperture::map(ApertureSession& session, const Aperture
   inside->base = (*mapping)->base();
   inside->page_bytes = page;
   inside->mode = (*mapping)->mode();
-  inside->attach(session.core_->attach(*std::move(mapping), segment, options));
+  inside->writable = options.writable;
+  const auto pager = session.core_->attach(*std::move(mapping), segment, options);
+  if (!pager) {
+    outcome = outcome_of(pager.error());
+    return nullptr;
+  }
+  inside->attach(*pager);
   return std::unique_ptr<Aperture>(new Aperture(std::move(inside)));
 }
 
@@ -175,6 +215,10 @@ ApertureOutcome Aperture::prefetch(std::uint64_t offset, std::uint64_t bytes) {
 }
 ApertureOutcome Aperture::fetch(std::uint64_t offset, std::uint64_t bytes, ApertureAccess access) {
   const bool store = access == ApertureAccess::kStore;
+  if (store && !inside_->writable) {
+    return refused(
+        "fetch: found an access for stores, expected ApertureAccess::kLoad: the aperture is not writable");
+  }
   return inside_->call(ApertureCall::Kind::kFetch, offset, bytes, store);
 }
 ApertureOutcome Aperture::release(std::uint64_t offset, std::uint64_t bytes) {

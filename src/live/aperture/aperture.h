@@ -14,9 +14,10 @@ namespace wharf::live {
 /// How a call ended. The numbers are the exit codes of the program `wharf`.
 enum class ApertureStatus : int {
   kDone = 0,
-  kInput = 3,        ///< An argument cannot be: outside the segment, no right to store.
-  kEnvironment = 4,  ///< Nobody listens there; the kernel does not give what was asked for.
-  kStalled = 5,      ///< The server is gone, or refused an access: what was not published may be lost.
+  kInput = 3,  ///< An argument cannot be: outside the segment, no right to store.
+  kEnvironment =
+      4,         ///< Nobody listens there; the kernel does not give what was asked for. No change is lost.
+  kStalled = 5,  ///< The server is gone, or refused an access: what was not published may be lost.
 };
 
 struct ApertureOutcome {
@@ -90,10 +91,10 @@ struct ApertureOptions {
   bool write_protect = true;
   /// Pages held at once, at least 8.
   std::uint64_t pages_max = 16'384;
-  /// The longest read-ahead, in pages; 0: none.
+  /// The longest read-ahead, in pages, 1,024 at most; 0: none.
   std::uint32_t read_ahead_pages = 16;
   ApertureWriteBack write_back = ApertureWriteBack::kOnEviction;
-  std::uint32_t write_back_interval_ms = 100;
+  std::uint32_t write_back_interval_ms = 100;  ///< A day at most.
   /// Bytes that are written together when one of them has changed: a power of two up to 4096. With 1, two
   /// apertures that change different bytes never undo each other, and a page with changes all over costs many
   /// WRITEs. With more, units of so many bytes belong to one writer at a time; from 8 on, an aligned word is
@@ -149,13 +150,15 @@ class Aperture {
   /// an acquire.
   ApertureOutcome refresh(std::uint64_t offset, std::uint64_t bytes);
   ApertureOutcome refresh() { return refresh(0, size()); }
-  /// The same, but changes of these bytes are forgotten; those of other bytes of the same pages are written.
+  /// The same, but changes of these bytes that are not written yet are forgotten; those of other bytes of the
+  /// same pages are written.
   ApertureOutcome discard(std::uint64_t offset, std::uint64_t bytes);
   /// Begins to fetch pages of the range that are not there, as far as the limit lets it, and does not wait.
   ApertureOutcome prefetch(std::uint64_t offset, std::uint64_t bytes);
   /// Fetches the range, and keeps it until release(), refresh() or discard(): it can be touched without a
-  /// fault, also by system calls, for stores if they are asked for. With publish() it is all that is needed
-  /// where the kernel delivers no faults.
+  /// fault, also by system calls, for stores if they are asked for (which needs a writable aperture). Nothing
+  /// stops such stores while publish() or a periodic write-back copies the pages. With publish() it is all
+  /// that is needed where the kernel delivers no faults.
   ApertureOutcome fetch(std::uint64_t offset, std::uint64_t bytes,
                         ApertureAccess access = ApertureAccess::kStore);
   /// The pages of the range may go again.

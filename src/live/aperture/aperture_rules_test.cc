@@ -348,6 +348,8 @@ TEST(ApertureSupportSentence, SaysWhatToDo) {
               testing::AllOf(HasSubstr("gives EFAULT"), HasSubstr("vm.unprivileged_userfaultfd=1"),
                              HasSubstr("pages are compared")));
   EXPECT_THAT(describe_support(FaultWay::kNone, true, EPERM).sentence, HasSubstr("seccomp"));
+  EXPECT_THAT(describe_support(FaultWay::kSystemCall, false, 0, false).sentence, HasSubstr("Linux 5.7"));
+  EXPECT_EQ(describe_support(FaultWay::kSystemCall, false, 0, false).mode, ApertureMode::kExplicit);
   EXPECT_THAT(describe_support(FaultWay::kNone, true, ENOSYS).sentence, HasSubstr("CONFIG_USERFAULTFD"));
   EXPECT_EQ(describe_support(FaultWay::kNone, true, EPERM).mode, ApertureMode::kExplicit);
 }

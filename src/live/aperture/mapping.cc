@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/check.h"
 #include "base/units.h"
 
 namespace wharf::live {
@@ -20,6 +19,14 @@ Error refused(std::string_view what) {
   return {ErrorKind::kEnvironment, fmt::format("{}: {}", what, std::strerror(errno))};
 }
 
+// UFFDIO_POISON, which the headers of the system are too old for.
+struct Poison {
+  uffdio_range range;
+  std::uint64_t mode;
+  std::int64_t updated;
+};
+constexpr unsigned long kPoison = _IOWR(UFFDIO, 0x08, Poison);
+
 }  // namespace
 
 std::uint64_t Mapping::system_page_bytes() {
@@ -28,11 +35,13 @@ std::uint64_t Mapping::system_page_bytes() {
 }
 
 Result<std::unique_ptr<Mapping>> Mapping::create(std::uint64_t pages, bool writable, ApertureMode mode,
-                                                 bool write_protect) {
-  std::unique_ptr<Mapping> out(new Mapping);
+                                                 bool write_protect, KernelCalls& kernel) {
+  std::unique_ptr<Mapping> out(new Mapping(kernel));
   out->page_bytes_ = system_page_bytes();
   out->access_ = PROT_READ | (writable ? PROT_WRITE : 0);
   if (mode != ApertureMode::kExplicit) out->faults_ = FaultDescriptor::open(mode == ApertureMode::kAllFaults);
+  // Before 5.7 nothing takes a page from threads that store to it: those that are changed cannot go.
+  if (writable && out->faults_.valid() && !can_move_away(kernel)) out->faults_.close();
   const bool faults = out->faults_.valid();
   const std::uint64_t bytes = pages * out->page_bytes_;
   void* base = ::mmap(nullptr, bytes, faults ? out->access_ : PROT_NONE,
@@ -41,11 +50,8 @@ Result<std::unique_ptr<Mapping>> Mapping::create(std::uint64_t pages, bool writa
     return refused(fmt::format("the system gives no {} of addresses", format_bytes(Bytes{bytes})));
   out->base_ = static_cast<std::byte*>(base);
   out->pages_ = pages;
-  void* aside = ::mmap(nullptr, out->page_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (aside == MAP_FAILED) return refused("the system gives no page of addresses");
-  out->aside_ = static_cast<std::byte*>(aside);
   // Where the program has all its memory locked (mlockall), pages of zeros would be there already.
-  if (::munlock(base, bytes) != 0 || ::madvise(base, bytes, MADV_DONTNEED) != 0)
+  if (::munlock(base, bytes) != 0 || !out->discard(out->base_, bytes))
     return refused("munlock and madvise(MADV_DONTNEED)");
   // A child would find zeros where nobody answers its faults. Huge pages would come and go as one.
   if (::madvise(base, bytes, MADV_DONTFORK) != 0) return refused("madvise(MADV_DONTFORK)");
@@ -57,7 +63,7 @@ Result<std::unique_ptr<Mapping>> Mapping::create(std::uint64_t pages, bool writa
     uffdio_register request{};
     request.range = {reinterpret_cast<std::uint64_t>(base), bytes};
     request.mode = kinds;
-    if (::ioctl(out->faults_.get(), UFFDIO_REGISTER, &request) != 0) return false;
+    if (kernel.ioctl(out->faults_.get(), UFFDIO_REGISTER, &request) != 0) return false;
     calls = request.ioctls;
     return true;
   };
@@ -84,7 +90,6 @@ Mapping::~Mapping() {
     faults_.close();
     ::munmap(base_, bytes);
   }
-  if (aside_ != nullptr) ::munmap(aside_, page_bytes_);
 }
 
 bool Mapping::next_fault(Fault& out) {
@@ -101,41 +106,50 @@ bool Mapping::next_fault(Fault& out) {
 }
 
 Result<void> Mapping::install(std::uint64_t page, std::uint64_t count, const std::byte* bytes, bool protect) {
+  const std::uint64_t length = count * page_bytes_;
   if (!faults()) {
-    if (::mprotect(at(page), count * page_bytes_, PROT_READ | PROT_WRITE) != 0) return refused("mprotect");
-    std::memcpy(at(page), bytes, count * page_bytes_);
-    if ((access_ & PROT_WRITE) == 0 && ::mprotect(at(page), count * page_bytes_, PROT_READ) != 0)
-      return refused("mprotect");
-    return {};
+    if (kernel_.mprotect(at(page), length, PROT_READ | PROT_WRITE) == 0) {
+      std::memcpy(at(page), bytes, length);
+      if ((access_ & PROT_WRITE) != 0 || kernel_.mprotect(at(page), length, PROT_READ) == 0) return {};
+    }
+    const Error error = refused("mprotect");
+    // A part of it may have got its rights.
+    discard(at(page), length);
+    static_cast<void>(kernel_.mprotect(at(page), length, PROT_NONE));
+    return error;
   }
   std::uint64_t done = 0;
-  const std::uint64_t length = count * page_bytes_;
   while (done < length) {
     uffdio_copy request{};
     request.dst = reinterpret_cast<std::uint64_t>(at(page)) + done;
     request.src = reinterpret_cast<std::uint64_t>(bytes) + done;
     request.len = length - done;
     request.mode = protect ? UFFDIO_COPY_MODE_WP : 0;
-    if (::ioctl(faults_.get(), UFFDIO_COPY, &request) == 0) return {};
-    // EAGAIN: the process's map changes just now; `copy` tells how far it came, or is that error again.
-    if (errno != EAGAIN) return refused("UFFDIO_COPY");
+    if (kernel_.ioctl(faults_.get(), UFFDIO_COPY, &request) == 0) return {};
+    // EAGAIN: the process's map changes just now, or a part has come; `copy` tells how much, or is an error.
+    if (errno != EAGAIN) {
+      const Error error = refused("UFFDIO_COPY");
+      // Those that came can only have been loaded from: of pages for stores one is installed at a time.
+      if (done > 0) discard(at(page), done);
+      return error;
+    }
     if (request.copy > 0) done += static_cast<std::uint64_t>(request.copy);
   }
   return {};
 }
 
-void Mapping::protect(std::uint64_t page) {
+bool Mapping::write_protect(std::uint64_t page, std::uint64_t mode) {
   uffdio_writeprotect request{};
   request.range = {reinterpret_cast<std::uint64_t>(at(page)), page_bytes_};
-  request.mode = UFFDIO_WRITEPROTECT_MODE_WP;
-  while (::ioctl(faults_.get(), UFFDIO_WRITEPROTECT, &request) != 0) WHARF_CHECK(errno == EAGAIN);
+  request.mode = mode;
+  while (kernel_.ioctl(faults_.get(), UFFDIO_WRITEPROTECT, &request) != 0) {
+    if (errno != EAGAIN) return false;
+  }
+  return true;
 }
 
-void Mapping::allow(std::uint64_t page) {
-  uffdio_writeprotect request{};
-  request.range = {reinterpret_cast<std::uint64_t>(at(page)), page_bytes_};
-  while (::ioctl(faults_.get(), UFFDIO_WRITEPROTECT, &request) != 0) WHARF_CHECK(errno == EAGAIN);
-}
+bool Mapping::protect(std::uint64_t page) { return write_protect(page, UFFDIO_WRITEPROTECT_MODE_WP); }
+bool Mapping::allow(std::uint64_t page) { return write_protect(page, 0); }
 
 // The program's threads may store meanwhile: words are whole, and the sanitizer for threads need not know.
 __attribute__((no_sanitize("thread"))) void Mapping::snapshot(std::uint64_t page, std::byte* into) const {
@@ -144,46 +158,90 @@ __attribute__((no_sanitize("thread"))) void Mapping::snapshot(std::uint64_t page
   for (std::uint64_t word = 0; word < page_bytes_ / sizeof *to; ++word) to[word] = from[word];
 }
 
-void Mapping::drop(std::uint64_t page) {
-  WHARF_CHECK(::madvise(at(page), page_bytes_, MADV_DONTNEED) == 0);
-  if (!faults()) static_cast<void>(::mprotect(at(page), page_bytes_, PROT_NONE));
+// Whole pages that are there give way to none.
+bool Mapping::discard(std::byte* at, std::uint64_t bytes) {
+  if (kernel_.madvise(at, bytes, MADV_DONTNEED) == 0) return true;
+  // The program has locked it since. All of the range at once, so that it does not fall into pieces.
+  if (errno != EINVAL) return false;
+  static_cast<void>(kernel_.munlock(base_, pages_ * page_bytes_));
+  return kernel_.madvise(at, bytes, MADV_DONTNEED) == 0;
 }
 
-void Mapping::take(std::uint64_t page, std::byte* into) {
-  if (faults() && (access_ & PROT_WRITE) != 0) {
-    // The page moves with all that was stored; later stores find it absent. [mremap(2): MREMAP_DONTUNMAP]
-    void* const moved = ::mremap(at(page), page_bytes_, page_bytes_,
-                                 MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, aside_);
-    WHARF_CHECK(moved == aside_);
-    std::memcpy(into, aside_, page_bytes_);
-    WHARF_CHECK(::madvise(aside_, page_bytes_, MADV_DONTNEED) == 0);
-    return;
+Result<void> Mapping::drop(std::uint64_t page) {
+  // First what may want room for another piece of the range.
+  if (!faults() && kernel_.mprotect(at(page), page_bytes_, PROT_NONE) != 0) return refused("mprotect");
+  if (discard(at(page), page_bytes_)) return {};
+  const Error error = refused("madvise(MADV_DONTNEED)");
+  if (!faults()) static_cast<void>(kernel_.mprotect(at(page), page_bytes_, access_));
+  return error;
+}
+
+bool Mapping::can_move_away(KernelCalls& kernel) {
+  const std::uint64_t page = system_page_bytes();
+  void* const at = ::mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return false;
+  void* const moved = kernel.move_away(at, page);
+  ::munmap(at, page);
+  if (moved == MAP_FAILED) return false;
+  ::munmap(moved, page);
+  return true;
+}
+
+// The page moves with all that was stored; later stores find it absent.
+bool Mapping::take_whole(std::uint64_t page, std::byte* into) {
+  void* const moved = kernel_.move_away(at(page), page_bytes_);
+  if (moved == MAP_FAILED) return false;
+  std::memcpy(into, moved, page_bytes_);
+  ::munmap(moved, page_bytes_);
+  return true;
+}
+
+Result<void> Mapping::take(std::uint64_t page, std::byte* into) {
+  const bool stores = (access_ & PROT_WRITE) != 0;
+  if (faults() && stores) {
+    if (take_whole(page, into)) return {};
+    const Error error = refused("mremap");
+    // No room for another piece of the range. Protected it can be copied in its place.
+    if (!protects_ || !protect(page)) return error;
+  } else if (stores && kernel_.mprotect(at(page), page_bytes_, PROT_READ) != 0) {
+    return refused("mprotect");
   }
   snapshot(page, into);
-  drop(page);
+  auto gone = drop(page);
+  if (gone.ok() || !stores) return gone;
+  if (faults()) {
+    static_cast<void>(allow(page));
+  } else {
+    static_cast<void>(kernel_.mprotect(at(page), page_bytes_, access_));
+  }
+  return gone;
 }
 
-std::uint64_t Mapping::lose(std::uint64_t page, std::uint64_t count) {
-  // An access behind the end of a mapped file is SIGBUS on every kernel; UFFDIO_POISON came with Linux 6.6.
+bool Mapping::lose(std::uint64_t page, std::uint64_t count) {
+  // An access behind the end of a mapped file is SIGBUS on every kernel.
   const int nothing = ::memfd_create("wharf-lost", MFD_CLOEXEC);
-  const auto cover = [&](std::uint64_t first, std::uint64_t pages) {
-    const bool file = nothing >= 0;
-    return ::mmap(at(first), pages * page_bytes_, file ? PROT_READ | PROT_WRITE : PROT_NONE,
-                  MAP_FIXED | (file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS), nothing, 0) != MAP_FAILED;
-  };
-  if (!cover(page, count)) {
-    count = pages_ - page;
-    cover(page, count);
-  }
+  bool done = nothing >= 0 && kernel_.map_over(at(page), count * page_bytes_, PROT_READ | PROT_WRITE,
+                                               MAP_SHARED, nothing) != MAP_FAILED;
   if (nothing >= 0) ::close(nothing);
-  wake(page, count);
-  return count;
+  if (!done && faults()) {
+    Poison request{};
+    request.range = {reinterpret_cast<std::uint64_t>(at(page)), count * page_bytes_};
+    done = kernel_.ioctl(faults_.get(), kPoison, &request) == 0;
+  }
+  if (done) wake(page, count);
+  return done;
 }
 
 void Mapping::wake(std::uint64_t page, std::uint64_t count) {
   if (!faults()) return;
   uffdio_range range{reinterpret_cast<std::uint64_t>(at(page)), count * page_bytes_};
   static_cast<void>(::ioctl(faults_.get(), UFFDIO_WAKE, &range));
+}
+
+ApertureSupport aperture_support() {
+  const FaultDescriptor descriptor = FaultDescriptor::open(true);
+  return describe_support(descriptor.valid() ? descriptor.way() : FaultWay::kNone, descriptor.write_protect(),
+                          descriptor.error(), Mapping::can_move_away());
 }
 
 }  // namespace wharf::live

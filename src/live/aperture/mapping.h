@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "live/aperture/kernel_calls.h"
 #include "live/aperture/userfaultfd.h"
 
 namespace wharf::live {
@@ -23,9 +24,12 @@ class Mapping {
     bool protect = false;  ///< The page was there, protected against stores.
   };
 
-  /// `pages` absent pages. A mode that the kernel does not give becomes the next one.
+  /// `pages` absent pages. A mode that the kernel does not give becomes the next one. `kernel` outlives it.
   static Result<std::unique_ptr<Mapping>> create(std::uint64_t pages, bool writable, ApertureMode mode,
-                                                 bool write_protect);
+                                                 bool write_protect,
+                                                 KernelCalls& kernel = KernelCalls::system());
+  /// The kernel can take a page away with all that threads store to it meanwhile. [Linux 5.7]
+  static bool can_move_away(KernelCalls& kernel = KernelCalls::system());
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
   /// Threads that wait inside get SIGSEGV.
@@ -44,29 +48,33 @@ class Mapping {
 
   /// Takes the next access that waits.
   bool next_fault(Fault& out);
+  // What the kernel refuses is an environment error, or false, and has changed nothing.
   /// `count` absent pages from `page` on are there, with these bytes; whoever waits goes on.
   Result<void> install(std::uint64_t page, std::uint64_t count, const std::byte* bytes, bool protect);
   /// Stores to the page wait from now on.
-  void protect(std::uint64_t page);
+  bool protect(std::uint64_t page);
   /// Stores to the page are let through.
-  void allow(std::uint64_t page);
+  bool allow(std::uint64_t page);
   /// Copies a page that is there, while others may store to it, in words.
   void snapshot(std::uint64_t page, std::byte* into) const;
   /// The page is absent.
-  void drop(std::uint64_t page);
-  /// The same, and copies what it held: no store falls between.
-  void take(std::uint64_t page, std::byte* into);
-  /// From now on every access to these pages is SIGBUS. Returns how many that are: when the kernel has no
-  /// room for another piece, all up to the end of the range.
-  std::uint64_t lose(std::uint64_t page, std::uint64_t count);
+  Result<void> drop(std::uint64_t page);
+  /// The same, and copies what it held. No store falls between: it is in the copy, or finds the page absent.
+  Result<void> take(std::uint64_t page, std::byte* into);
+  /// From now on every access to these pages is SIGBUS. Of one page it can be done without room for another
+  /// piece of the range. [Linux 6.6: UFFDIO_POISON]
+  bool lose(std::uint64_t page, std::uint64_t count);
   /// Whoever waits for the page tries again.
   void wake(std::uint64_t page, std::uint64_t count = 1);
 
  private:
-  Mapping() = default;
+  explicit Mapping(KernelCalls& kernel) : kernel_(kernel) {}
+  bool discard(std::byte* at, std::uint64_t bytes);
+  bool write_protect(std::uint64_t page, std::uint64_t mode);
+  bool take_whole(std::uint64_t page, std::byte* into);
 
+  KernelCalls& kernel_;
   std::byte* base_ = nullptr;
-  std::byte* aside_ = nullptr;  ///< One page, where take() moves what it takes.
   std::uint64_t pages_ = 0;
   std::uint64_t page_bytes_ = 0;
   int access_ = 0;  ///< PROT_*

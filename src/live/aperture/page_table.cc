@@ -2,6 +2,7 @@
 #include "live/aperture/page_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace wharf::live {
 
@@ -10,8 +11,10 @@ PageNeed PageTable::asked_for(std::uint64_t page, bool store) {
   entry.used = true;
   switch (entry.state) {
     case PageState::kAbsent:
-    case PageState::kLeaving:
       return PageNeed::kFetch;
+    case PageState::kLeaving:
+      // The first who asks waits for its end, to fetch it then; what he fetches ends the wait of all.
+      return std::exchange(entry.asked, true) ? PageNeed::kWait : PageNeed::kFetch;
     case PageState::kFetching:
       entry.asked = true;
       return PageNeed::kWait;
@@ -38,12 +41,14 @@ void PageTable::move(std::uint64_t page, PageState to) {
     ring_.pop_back();
   }
   if (has_bytes(entry.state) != has_bytes(to)) with_bytes_ += has_bytes(to) ? 1 : std::uint64_t{0} - 1;
+  if (is_unchanged(entry.state) != is_unchanged(to))
+    unchanged_ += is_unchanged(to) ? 1 : std::uint64_t{0} - 1;
   most_held_ = std::max(most_held_, with_bytes_);
   entry.state = to;
   if (has_place(to)) return;
   if (entry.victim) --leaving_;
   entry.victim = entry.asked = entry.used = false;
-  keep(page, false);
+  release(page);
 }
 
 void PageTable::fetching(std::uint64_t page) {
@@ -95,16 +100,24 @@ void PageTable::lost(std::uint64_t page) {
   move(page, PageState::kLost);
 }
 
-void PageTable::keep(std::uint64_t page, bool kept) {
-  if (pages_[page].kept == kept) return;
-  pages_[page].kept = kept;
-  kept_ += kept ? 1 : std::uint64_t{0} - 1;
+void PageTable::keep(std::uint64_t page, bool for_stores) {
+  Page& entry = pages_[page];
+  entry.stores |= for_stores;
+  if (!std::exchange(entry.kept, true)) ++kept_;
+}
+
+void PageTable::release(std::uint64_t page) {
+  Page& entry = pages_[page];
+  entry.stores = false;
+  if (std::exchange(entry.kept, false)) --kept_;
 }
 
 std::optional<std::uint64_t> PageTable::choose_victim(bool dirty_may_go) {
+  if (unchanged_ == 0 && !dirty_may_go) return std::nullopt;
   // Twice around: the first time may only take marks away.
   for (std::uint64_t step = 0; step < 2 * ring_.size(); ++step) {
     if (hand_ >= ring_.size()) hand_ = 0;
+    ++looks_;
     const std::uint64_t page = ring_[hand_++];
     Page& entry = pages_[page];
     const bool can_go = entry.state == PageState::kClean || entry.state == PageState::kHeld ||

@@ -38,7 +38,9 @@ class PageTable {
   PageState state(std::uint64_t page) const { return pages_[page].state; }
   bool busy(std::uint64_t page) const { return pages_[page].busy; }
   bool kept(std::uint64_t page) const { return pages_[page].kept; }
-  /// Somebody waits for this page, which is on the way.
+  /// It is kept so that nothing stops a store to it.
+  bool kept_for_stores(std::uint64_t page) const { return pages_[page].stores; }
+  /// Somebody waits for this page, which is on the way, hither or thither.
   bool asked(std::uint64_t page) const { return pages_[page].asked; }
   /// The program can touch it without a fault.
   bool there(std::uint64_t page) const {
@@ -81,7 +83,9 @@ class PageTable {
   /// In any state but kLost.
   void lost(std::uint64_t page);
 
-  void keep(std::uint64_t page, bool kept);
+  /// Who keeps it for stores keeps it so whatever is asked for later.
+  void keep(std::uint64_t page, bool for_stores);
+  void release(std::uint64_t page);
 
   /// The page that shall go: by a clock, whose hand spares once what was used since it last passed. Not one
   /// that is kept or that somebody holds; a dirty one only if `dirty_may_go`. It counts as leaving until
@@ -89,6 +93,8 @@ class PageTable {
   std::optional<std::uint64_t> choose_victim(bool dirty_may_go);
   /// The victim stays after all.
   void stays(std::uint64_t page);
+  /// Pages that the hand has looked at.
+  std::uint64_t looks() const { return looks_; }
 
  private:
   struct Page {
@@ -97,11 +103,15 @@ class PageTable {
     bool used = false;
     bool asked = false;
     bool kept = false;
+    bool stores = false;
     bool victim = false;
     std::uint32_t place = 0;  ///< In `ring_`, while it has one.
   };
 
   static bool has_bytes(PageState state) { return has_place(state) && state != PageState::kFetching; }
+  static bool is_unchanged(PageState state) {
+    return state == PageState::kClean || state == PageState::kHeld;
+  }
   static bool has_place(PageState state) { return state != PageState::kAbsent && state != PageState::kLost; }
   void move(std::uint64_t page, PageState to);
 
@@ -112,7 +122,9 @@ class PageTable {
   std::uint64_t most_held_ = 0;
   std::uint64_t leaving_ = 0;
   std::uint64_t kept_ = 0;
+  std::uint64_t unchanged_ = 0;
   std::uint64_t hand_ = 0;
+  std::uint64_t looks_ = 0;
 };
 
 }  // namespace wharf::live

@@ -40,11 +40,44 @@ TEST(PageTable, SaysWhatEachAccessNeeds) {
   table.stored(0);
   EXPECT_EQ(table.asked_for(0, true), PageNeed::kWake);
   table.leaves(0);
+  // One that has left is fetched once, whoever asks how often.
   EXPECT_EQ(table.asked_for(0, false), PageNeed::kFetch);
+  EXPECT_EQ(table.asked_for(0, false), PageNeed::kWait);
   table.gone(0);
+  EXPECT_FALSE(table.asked(0));
   EXPECT_EQ(table.held(), 0U);
   table.lost(0);
   EXPECT_EQ(table.asked_for(0, false), PageNeed::kWake);
+}
+
+TEST(PageTable, WhatIsKeptForStoresIsUntilItIsReleased) {
+  PageTable table(2, 8);
+  bring(table, 0);
+  table.keep(0, true);
+  table.keep(0, false);
+  EXPECT_TRUE(table.kept_for_stores(0));
+  EXPECT_EQ(table.kept_pages(), 1U);
+  table.release(0);
+  EXPECT_FALSE(table.kept_for_stores(0));
+  table.keep(0, false);
+  EXPECT_TRUE(table.kept(0));
+  EXPECT_FALSE(table.kept_for_stores(0));
+  ASSERT_TRUE(table.try_lock(0));
+  table.gone(0);
+  EXPECT_EQ(table.kept_pages(), 0U);
+}
+
+TEST(PageTable, WhereOnlyChangedPagesAreTheHandDoesNotLook) {
+  PageTable table(1'000, 8);
+  for (std::uint64_t page = 0; page < 1'000; ++page) {
+    bring(table, page, PageState::kDirty);
+    EXPECT_EQ(table.choose_victim(false), std::nullopt);
+  }
+  EXPECT_EQ(table.looks(), 0U);
+  ASSERT_TRUE(table.try_lock(7));
+  table.cleaned(7);
+  table.unlock(7);
+  EXPECT_EQ(table.choose_victim(false), 7U);
 }
 
 TEST(PageTable, TheHandSparesOnceWhatWasUsed) {
@@ -106,7 +139,11 @@ RC_GTEST_PROP(PageTableProperty, CountsWhatItHolds, ()) {
       table.gone(victim);
       table.unlock(victim);
     } else if (what == 6 && free && table.there(page)) {
-      table.keep(page, !table.kept(page));
+      if (table.kept(page)) {
+        table.release(page);
+      } else {
+        table.keep(page, page % 2 == 0);
+      }
     }
     std::uint64_t held = 0;
     std::uint64_t kept = 0;

@@ -12,9 +12,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "live/aperture/aperture.h"
 #include "live/aperture/changed_bytes.h"
@@ -78,7 +80,7 @@ class Pager {
   /// step() has something to do.
   bool can_go_on() const { return !ready_.empty(); }
   /// When step() is needed though nothing happens.
-  TimePs deadline() const { return next_write_back_; }
+  TimePs deadline() const { return later_.empty() ? next_write_back_ : min(next_write_back_, try_again_); }
   void start(std::shared_ptr<ApertureCall> call);
   /// The server is gone: whoever waits for a page is told now, and whoever comes later.
   void link_lost();
@@ -87,6 +89,12 @@ class Pager {
   const std::shared_ptr<ApertureCall>& unmapping() const { return unmapping_; }
 
  private:
+  /// What became of a page. The worst of several is the greatest.
+  enum class Fate : std::uint8_t {
+    kDone,
+    kRefused,  ///< By the kernel, `refusal_` says how: the page is as it was.
+    kFailed,   ///< By the server, or it is gone.
+  };
   struct Locked {
     Pager& pager;
     std::uint64_t page;
@@ -115,8 +123,13 @@ class Pager {
     const ApertureCall& call;
     std::uint64_t next;  ///< Pages.
     std::uint64_t end;
-    bool failed = false;
+    Fate worst = Fate::kDone;
     verbs::Gate done{};
+  };
+  /// One prefetch's way, the same.
+  struct Prefetch {
+    std::uint64_t next;
+    std::uint64_t end;
   };
   /// The WRITEs of one page.
   struct Runs {
@@ -139,28 +152,36 @@ class Pager {
   void serve(const Mapping::Fault& fault);
   void read_ahead(std::uint64_t page);
   verbs::Task<void> demand(std::uint64_t page, bool store);
-  verbs::Task<bool> fetch(Fetch what);
+  verbs::Task<Fate> fetch(Fetch what);
   verbs::Task<void> fetch_ahead(Fetch what);
   verbs::Task<void> make_room();
-  void settle(const Fetch& what, const std::byte* bytes, bool arrived);
+  Fate settle(const Fetch& what, const std::byte* bytes, bool arrived);
+  void does_not_come(std::uint64_t page, bool demanded);
   PageState state_when_there(bool store) const;
   bool show(std::uint64_t page, std::uint64_t count, const std::byte* bytes, PageState as);
-  void show_held(std::uint64_t page, bool store);
-  void allow_stores(std::uint64_t page);
-  void lose(std::uint64_t page);
-  void drop(std::uint64_t page);
+  bool show_held(std::uint64_t page, bool store);
+  void show_held_or_lose(std::uint64_t page, bool store);
+  bool allow_stores(std::uint64_t page);
+  void allow_stores_or_wait(std::uint64_t page);
+  bool lose(std::uint64_t page);
+  void try_later(std::uint64_t page);
+  Fate drop(std::uint64_t page);
+  bool refused(const Result<void>& outcome);
 
-  verbs::Task<bool> write_back(std::uint64_t page, std::uint32_t from, std::uint32_t to);
-  verbs::Task<bool> send_away(std::uint64_t page, std::uint32_t forget_from, std::uint32_t forget_to);
-  verbs::Task<bool> write_runs(const std::byte* bytes, std::uint64_t page, std::vector<ChangedRun> runs);
+  verbs::Task<Fate> write_back(std::uint64_t page, std::uint32_t from, std::uint32_t to);
+  verbs::Task<Fate> send_away(std::uint64_t page, std::uint32_t forget_from, std::uint32_t forget_to);
+  verbs::Task<Fate> write_runs(const std::byte* bytes, std::uint64_t page, std::vector<ChangedRun> runs);
   verbs::Task<void> write_lane(Runs& runs);
 
   verbs::Task<void> perform(std::shared_ptr<ApertureCall> call);
-  verbs::Task<bool> walk(const ApertureCall& call);
+  verbs::Task<Fate> keep_pages(ApertureCall& call);
+  void judge(ApertureCall& call, bool writes, Fate fate) const;
+  verbs::Task<Fate> walk(const ApertureCall& call);
   verbs::Task<void> lane(Walk& walk);
-  verbs::Task<bool> visit(const ApertureCall& call, std::uint64_t page);
-  verbs::Task<bool> fetch_chunk(const ApertureCall& call, std::uint64_t page, std::uint64_t end);
-  void prefetch(const ApertureCall& call);
+  verbs::Task<Fate> visit(const ApertureCall& call, std::uint64_t page);
+  verbs::Task<Fate> fetch_chunk(const ApertureCall& call, std::uint64_t page, std::uint64_t end);
+  Fate keep(std::uint64_t page, bool store);
+  verbs::Task<void> prefetch(std::shared_ptr<Prefetch> way);
   std::uint64_t newly_kept(const ApertureCall& call) const;
   std::uint32_t begin_in(const ApertureCall& call, std::uint64_t page) const;
   std::uint32_t end_in(const ApertureCall& call, std::uint64_t page) const;
@@ -179,7 +200,11 @@ class Pager {
   std::vector<std::coroutine_handle<>> waiting_for_room_;
   std::deque<std::coroutine_handle<>> ready_;
   std::list<verbs::Task<void>> tasks_;
-  std::uint64_t promised_ = 0;  ///< Pages that calls under way will keep.
+  std::uint64_t promised_ = 0;        ///< Pages that calls under way will keep.
+  std::vector<std::uint64_t> later_;  ///< Pages for whose accesses the kernel had no answer.
+  TimePs now_;
+  TimePs try_again_ = kNever;
+  std::string refusal_;  ///< The kernel's latest.
   bool link_lost_ = false;
   bool write_failed_ = false;               ///< Changes may not have arrived. Stays.
   std::shared_ptr<ApertureCall> periodic_;  ///< A periodic write-back under way.

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,10 +38,15 @@ struct Ears {
   int descriptor() const { return epoll; }
 };
 
-void listen(int epoll, int descriptor) {
+Error no(const char* what) {
+  return {ErrorKind::kEnvironment, fmt::format("{}: {}", what, std::strerror(errno))};
+}
+
+Result<void> listen(int epoll, int descriptor) {
   epoll_event event{};
   event.events = EPOLLIN;
-  WHARF_CHECK(::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0);
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0) return no("epoll_ctl");
+  return {};
 }
 
 }  // namespace
@@ -48,18 +55,15 @@ template <engine::Engine E>
 class ApertureSession::Core::Turns : public PageLink {
  public:
   Turns(Core& core, std::unique_ptr<Client<E>> client, bool busy_poll)
-      : core_(core), client_(std::move(client)), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-    WHARF_CHECK(epoll_ >= 0);
+      : core_(core), client_(std::move(client)) {
     idle_.busy_poll = busy_poll;
     idle_.spins = kSpins;
     idle_.yields = kYields;
     idle_.longest_sleep = kLongestSleep;
-    listen(epoll_, client_->host().port().descriptor());
-    listen(epoll_, core_.bell_);
   }
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
-  ~Turns() override { ::close(epoll_); }
+  ~Turns() override = default;
 
   verbs::Task<bool> read(std::byte* into, std::uint64_t offset, std::uint32_t bytes) override {
     const verbs::Completion done =
@@ -74,7 +78,7 @@ class ApertureSession::Core::Turns : public PageLink {
 
   void run() {
     IdlePolicy idle(idle_);
-    Ears ears{client_->host().port(), epoll_};
+    Ears ears{client_->host().port(), core_.ears_};
     while (!core_.stop_.load(std::memory_order_acquire)) {
       bool worked = run_errands();
       TimePs deadline = kNever;
@@ -119,8 +123,6 @@ class ApertureSession::Core::Turns : public PageLink {
     if (!core_.take(errands_)) return false;
     for (Errand& errand : errands_) {
       if (errand.attached) {
-        if (errand.attached->mapping().descriptor() >= 0)
-          listen(epoll_, errand.attached->mapping().descriptor());
         if (core_.lost()) errand.attached->link_lost();
         pagers_.push_back(std::move(errand.attached));
       } else {
@@ -153,7 +155,6 @@ class ApertureSession::Core::Turns : public PageLink {
   // The coroutines of the pagers wait for operations of the client: it goes first, and nothing ends then.
   std::vector<std::unique_ptr<Pager>> pagers_;
   std::unique_ptr<Client<E>> client_;
-  int epoll_;
   IdleConfig idle_;
   TimePs next_look_;
   bool lose_ = false;
@@ -165,23 +166,36 @@ Result<std::shared_ptr<ApertureSession::Core>> ApertureSession::Core::open(
   std::shared_ptr<Core> core(new Core);
   core->process_ = ::getpid();
   core->writable_ = settings.writable;
-  core->bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (core->bell_ < 0)
-    return Error{ErrorKind::kEnvironment, fmt::format("eventfd: {}", std::strerror(errno))};
+  WHARF_TRY(core->begin());
   // Signals are for the program's own threads.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  core->thread_ = std::make_unique<std::thread>(
-      [&core = *core, settings, server, protocol] { core.run(settings, server, protocol); });
+  std::string refusal;
+  try {
+    core->thread_ = std::make_unique<std::thread>(
+        [&core = *core, settings, server, protocol] { core.run(settings, server, protocol); });
+  } catch (const std::system_error& error) {
+    refusal = error.what();
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!refusal.empty())
+    return Error{ErrorKind::kEnvironment, fmt::format("the system gives no thread: {}", refusal)};
   std::unique_lock lock(core->mutex_);
   core->changed_.wait(lock, [&] { return core->opened_.has_value(); });
   if (!core->opened_->ok()) return core->opened_->error();
   core->granted_ = **core->opened_;
   lock.unlock();
   return core;
+}
+
+Result<void> ApertureSession::Core::begin() {
+  bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (bell_ < 0) return no("eventfd");
+  ears_ = ::epoll_create1(EPOLL_CLOEXEC);
+  if (ears_ < 0) return no("epoll_create1");
+  return listen(ears_, bell_);
 }
 
 bool ApertureSession::Core::ours() const { return ::getpid() == process_; }
@@ -194,6 +208,7 @@ ApertureSession::Core::~Core() {
     give({});
     thread_->join();
   }
+  if (ears_ >= 0) ::close(ears_);
   if (bell_ >= 0) ::close(bell_);
 }
 
@@ -216,6 +231,8 @@ void ApertureSession::Core::run(const ApertureSessionSettings& settings, const P
     config.patience = milliseconds(settings.patience_ms);
     auto client = Client<E>::open(config, clock);
     if (!client) return opened(client.error());
+    if (const auto heard = listen(ears_, (*client)->host().port().descriptor()); !heard)
+      return opened(heard.error());
     const Granted granted{(*client)->slice_bytes(), (*client)->slice_key()};
     Turns<E> turns(*this, *std::move(client), settings.busy_poll);
     link_ = &turns;
@@ -225,28 +242,28 @@ void ApertureSession::Core::run(const ApertureSessionSettings& settings, const P
 }
 
 void ApertureSession::Core::give(Errand errand) {
-  {
-    const std::lock_guard lock(mutex_);
-    errands_.push_back(std::move(errand));
-    given_.store(true, std::memory_order_release);
-  }
+  // The bell is rung and silenced with the errands: after them it would be heard for ever.
+  const std::lock_guard lock(mutex_);
+  errands_.push_back(std::move(errand));
+  given_.store(true, std::memory_order_release);
   const std::uint64_t one = 1;
   WHARF_CHECK(::write(bell_, &one, sizeof one) == sizeof one);
 }
 
 bool ApertureSession::Core::take(std::vector<Errand>& into) {
   if (!given_.load(std::memory_order_acquire)) return false;
+  const std::lock_guard lock(mutex_);
   std::uint64_t count = 0;
   static_cast<void>(::read(bell_, &count, sizeof count));
-  const std::lock_guard lock(mutex_);
   given_.store(false, std::memory_order_relaxed);
   into.swap(errands_);
   std::erase_if(into, [](const Errand& each) { return !each.pager && !each.attached; });
   return true;
 }
 
-Pager* ApertureSession::Core::attach(std::unique_ptr<Mapping> mapping, const ApertureSegment& segment,
-                                     const ApertureOptions& options) {
+Result<Pager*> ApertureSession::Core::attach(std::unique_ptr<Mapping> mapping, const ApertureSegment& segment,
+                                             const ApertureOptions& options) {
+  if (mapping->faults()) WHARF_TRY(listen(ears_, mapping->descriptor()));
   auto pager = std::make_unique<Pager>(*link_, std::move(mapping), segment, options);
   Pager* const out = pager.get();
   give({.attached = std::move(pager)});

@@ -43,8 +43,8 @@ class ApertureSession::Core {
 
   /// Made by the caller, because the session's thread offers what a pager needs; from then on it belongs to
   /// that thread until its kUnmap has ended.
-  Pager* attach(std::unique_ptr<Mapping> mapping, const ApertureSegment& segment,
-                const ApertureOptions& options);
+  Result<Pager*> attach(std::unique_ptr<Mapping> mapping, const ApertureSegment& segment,
+                        const ApertureOptions& options);
   /// Hands a call to the thread; the caller waits for it, or does not.
   void submit(Pager* pager, std::shared_ptr<ApertureCall> call);
 
@@ -59,6 +59,7 @@ class ApertureSession::Core {
   };
 
   Core() = default;
+  Result<void> begin();
   void run(const ApertureSessionSettings& settings, const Place& server, wire::Protocol protocol);
   void opened(Result<Granted> granted);
   void give(Errand errand);
@@ -68,7 +69,8 @@ class ApertureSession::Core {
   bool writable_ = false;
   Granted granted_;
   PageLink* link_ = nullptr;  ///< Lives on the thread.
-  int bell_ = -1;             ///< An eventfd: something was given.
+  int bell_ = -1;             ///< An eventfd: something was given, and not taken yet.
+  int ears_ = -1;             ///< An epoll: frames, the bell, and the faults of all apertures.
   std::atomic<bool> given_{false};
   std::atomic<bool> stop_{false};
   std::atomic<bool> lost_{false};

@@ -99,8 +99,14 @@ void FaultDescriptor::close() {
   descriptor_ = -1;
 }
 
-ApertureSupport describe_support(FaultWay way, bool write_protect, int error) {
+ApertureSupport describe_support(FaultWay way, bool write_protect, int error, bool moves) {
   ApertureSupport out;
+  if (way != FaultWay::kNone && !moves) {
+    out.sentence =
+        "apertures for reading fetch pages on demand; those for writing need fetch() before an access: a "
+        "kernel from Linux 5.7 on lets changed pages go";
+    return out;
+  }
   out.write_protect = write_protect && way != FaultWay::kNone;
   const char* const pages =
       out.write_protect ? "" : "; pages are compared, for this kernel does not protect single ones";
@@ -127,12 +133,6 @@ ApertureSupport describe_support(FaultWay way, bool write_protect, int error) {
       break;
   }
   return out;
-}
-
-ApertureSupport aperture_support() {
-  const FaultDescriptor descriptor = FaultDescriptor::open(true);
-  return describe_support(descriptor.valid() ? descriptor.way() : FaultWay::kNone, descriptor.write_protect(),
-                          descriptor.error());
 }
 
 }  // namespace wharf::live

@@ -48,7 +48,7 @@ class FaultDescriptor {
   int error_ = 0;
 };
 
-/// The sentence of `wharf doctor` for what was found.
-ApertureSupport describe_support(FaultWay way, bool write_protect, int error);
+/// The sentence of `wharf doctor` for what was found. `moves`: Mapping::can_move_away().
+ApertureSupport describe_support(FaultWay way, bool write_protect, int error, bool moves = true);
 
 }  // namespace wharf::live
