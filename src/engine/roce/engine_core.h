@@ -345,7 +345,7 @@ struct EngineCore {
       if (port.available(pair.share) == 0) return starve(pair);
       AccessSlot& slot = open_completion<kPurpose, false>(pair, issued, ring[issued].operation);
       // Behind placements that wait for their receive entry, and behind atomics.
-      if (kAtTarget && pair.holds_back()) {
+      if (kAtTarget && pair.holds_back(ring[issued])) {
         hold(pair, slot, ring[issued].atomics());
       } else {
         port.issue(slot);

@@ -413,6 +413,10 @@ struct QueuePair {
   bool is_behind_atomic(const CompletionEntry& record) const {
     return static_cast<std::int32_t>(record.atomics() - atomics_done) > 0;
   }
+  /// Whether `record` has to wait before it is told of.
+  bool holds_back(const CompletionEntry& record) const {
+    return held_first != kNoSlot || is_behind_atomic(record);
+  }
   /// Whether what is to reach memory next has to wait.
   bool holds_back() const { return held_first != kNoSlot || has_open_atomic(); }
   /// Whether data of a message is on its way to memory.

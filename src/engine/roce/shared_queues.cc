@@ -54,7 +54,7 @@ void EngineCore::issue_shared(QueuePair& pair, PositionRing<CompletionEntry>& ri
     }
     slot.detail = ticket->number;
     slot.remote_key = ticket->table_index;
-    if (at_target && pair.holds_back() && !pair.ending) {
+    if (at_target && pair.holds_back(ring[issued]) && !pair.ending) {
       hold(pair, slot, ring[issued].atomics());
     } else {
       port.issue(slot);

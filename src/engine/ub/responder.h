@@ -243,7 +243,7 @@ class Responder {
   void flush_entries(std::uint32_t jetty_id);
   /// A segment is gone: Reads that were granted under its token and have not been answered fail, and so do
   /// messages whose receive entry lies there; not `by`, which asked for it when all its data was there.
-  void revoke(const MrRecord& gone, std::uint32_t by = kNoSlot);
+  void revoke(const SegmentRange& gone, std::uint32_t by = kNoSlot);
 
   // Parked packets, shared with the TP layer and the initiator.
   /// Keeps a copy and a reference to the payload; kNoSlot when there is no room. These places are common to
@@ -286,7 +286,7 @@ class Responder {
   bool accept_jetty(std::uint32_t index, const Jetty* jetty);
   bool take_entry(std::uint32_t index, Jetty& jetty, std::uint32_t jetty_id);
   const Jetty* entry_owner(const InboundMessage& message) const;
-  bool goes_into(const InboundMessage& message, const MrRecord& segment) const;
+  static bool goes_into(const InboundMessage& message, const SegmentRange& segment);
   void scatter(std::uint32_t index, const wire::Payload& data, std::uint32_t offset);
   void write(std::uint32_t index, std::uint64_t address, const wire::Payload& data, verbs::AccessOrder order,
              verbs::AddressSpaceId space);

@@ -91,7 +91,7 @@ bool Responder::tail_invalidate(TimePs now, std::uint32_t index) {
     refuse(index, wire::UbResponseInfo::kAccess);
     return true;
   }
-  const MrRecord gone = parts_.segments.record(number);
+  const SegmentRange gone = parts_.segments.range(revoked.token_id, number);
   parts_.segments.remove(revoked.token_id);
   revoke(gone, index);
   parts_.contexts.remove(now, key);
@@ -100,7 +100,7 @@ bool Responder::tail_invalidate(TimePs now, std::uint32_t index) {
 
 // Reads are checked when they come and answered, perhaps more than once, later; a receive entry is when a
 // message takes it, whose packets go there one by one.
-void Responder::revoke(const MrRecord& gone, std::uint32_t by) {
+void Responder::revoke(const SegmentRange& gone, std::uint32_t by) {
   for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
     if (!messages_[index].in_use()) continue;
     const InboundMessage& message = messages_[index];

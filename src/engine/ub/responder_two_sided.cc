@@ -137,15 +137,14 @@ void Responder::entry_done(TimePs now, const PendingAccess& owner, engine::Acces
 }
 
 /// Whether data of the message is still to be placed in `segment`, which its receive entry names.
-bool Responder::goes_into(const InboundMessage& message, const MrRecord& segment) const {
+bool Responder::goes_into(const InboundMessage& message, const SegmentRange& segment) {
   const bool placed = message.last_delivered && message.waiting_packets.empty();
   if (!message.has_entry || placed || message.entry.key == 0) return false;
   if (message.entry.key != ReceiveEntry::kManyKeys) return message.entry.key == segment.token_id;
   // Which of them each piece names is not kept: the segment is that of the pieces that lie in it.
-  if (message.entry.space != parts_.segments.space_of(segment)) return false;
-  const std::uint64_t size = (segment.offset << 32U) | segment.length;
+  if (message.entry.space != segment.space) return false;
   for (std::uint8_t i = 0; i < message.entry.local_count; ++i) {
-    if (message.entry.local.address[i] - segment.va < size) return true;
+    if (segment.holds(message.entry.local.address[i])) return true;
   }
   return false;
 }

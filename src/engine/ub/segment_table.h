@@ -33,6 +33,16 @@ struct Permissions {
   static constexpr unsigned kWriteOrderShift = 8;
 };
 
+/// What the driver knows of a segment, whose record may not be in the context cache.
+struct SegmentRange {
+  std::uint32_t token_id = 0;
+  std::uint64_t base = 0;
+  std::uint64_t length = 0;
+  verbs::AddressSpaceId space = 0;
+
+  bool holds(std::uint64_t address) const { return address - base < length; }
+};
+
 class SegmentTable {
  public:
   /// Refuses a zero base, a range that wraps, and rights that URMA does not allow (write needs read; atomic
@@ -59,6 +69,11 @@ class SegmentTable {
   /// Whether find() was last asked for `token_id` with success, and what it gave.
   bool was_found(std::uint32_t token_id) const { return token_id == found_token_ && found_ != kNoSlot; }
   std::uint32_t found() const { return found_; }
+  /// Of the segment that the token `id` names and find() has found as `number`.
+  SegmentRange range(std::uint32_t token_id, std::uint32_t number) const {
+    const Issued& issued = issued_[number];
+    return {token_id, issued.base, issued.length, spaces_[issued.space]};
+  }
   /// The address space of a record.
   verbs::AddressSpaceId space_of(const MrRecord& record) const { return spaces_[record.space]; }
   /// Whether the local keys among the first `count` entries name segments that hold them, and all lie in one

@@ -53,7 +53,7 @@ Result<verbs::SegmentToken> UbEngine::register_segment(TimePs now, const verbs::
 Result<void> UbEngine::deregister_segment(TimePs now, verbs::SegmentToken token) {
   const std::uint32_t number = parts_->segments.find(token.id);
   if (number == kNoSlot) return input_error(fmt::format("segment token {}: no such segment", token.id));
-  const MrRecord gone = parts_->segments.record(number);
+  const SegmentRange gone = parts_->segments.range(token.id, number);
   parts_->segments.remove(token.id);
   parts_->responder.revoke(gone);
   parts_->contexts.remove(now, {ContextKind::kMr, number});

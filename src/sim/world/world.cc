@@ -540,10 +540,11 @@ LinkReport World::link(PortId direction) const {
   const WorldFabric& fabric = *parts_->fabric;
   const Port& port = fabric.port(direction);
   LinkReport report{port.sent_packets, port.sent_bytes, 0, fabric.port_counters(direction)};
+  report.packets += report.counters.lost_unsent;  // They came to the link all the same.
   std::uint64_t refused = 0;
   for (const std::uint32_t count : report.counters.refused) refused += count;
-  report.delivered = report.packets + report.counters.duplicated + report.counters.lost_unsent -
-                     report.counters.lost - report.counters.damaged - refused - fabric.in_flight(direction);
+  report.delivered = report.packets + report.counters.duplicated - report.counters.lost -
+                     report.counters.damaged - refused - fabric.in_flight(direction);
   return report;
 }
 
