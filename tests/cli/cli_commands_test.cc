@@ -702,7 +702,8 @@ TEST(Cli, AHostWithoutTheHardwareThatItAsksForIsRefused) {
     }
     const Outcome doctor = with("doctor --json");
     EXPECT_EQ(doctor.exit_code, 0) << doctor.err;
-    for (const auto& finding : doctor.json()["findings"]) {
+    const auto told = doctor.json();
+    for (const auto& finding : told["findings"]) {
       if (finding["what"] != "hardware NIC") continue;
       EXPECT_EQ(finding["works"], false);
       EXPECT_NE(finding["detail"].get<std::string>().find("./dev rtl nic"), std::string::npos) << finding;
