@@ -4,6 +4,7 @@
 //
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -470,8 +471,12 @@ urma_status_t urma_delete_jfr_batch(urma_jfr_t** jfr_arr, int jfr_num, urma_jfr_
 urma_status_t urma_modify_jfr(urma_jfr_t* jfr, urma_jfr_attr_t* attr) {
   constexpr std::uint32_t kAll = JFR_RX_THRESHOLD | JFR_STATE;
   if (attr == nullptr || attr->mask == 0 || (attr->mask & ~kAll) != 0) return URMA_EINVAL;
-  const bool is_state = attr->state == URMA_JFR_STATE_RESET || attr->state == URMA_JFR_STATE_READY ||
-                        attr->state == URMA_JFR_STATE_ERROR;
+  // A number that may be none of the enumeration's.
+  static_assert(sizeof attr->state == sizeof(std::uint32_t));
+  std::uint32_t state = 0;
+  std::memcpy(&state, &attr->state, sizeof state);
+  const bool is_state =
+      state == URMA_JFR_STATE_RESET || state == URMA_JFR_STATE_READY || state == URMA_JFR_STATE_ERROR;
   if ((attr->mask & JFR_STATE) != 0 && !is_state) return URMA_EINVAL;
   return with(tables().jfrs, jfr, [&](Jfr& found) -> urma_status_t {
     if (!found.api.urma_jfr_opt.is_actived) return URMA_EINVAL;

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cstring>
 
 #include <csignal>
 #include <fstream>
@@ -301,7 +302,8 @@ TEST_P(Rules, AStateThatDoesNotExistIsRefused) {
   ASSERT_EQ(urma_modify_jfr(left.jfr, &attr), URMA_SUCCESS);
   attr.state = URMA_JFR_STATE_RESET;
   ASSERT_EQ(urma_modify_jfr(left.jfr, &attr), URMA_SUCCESS);
-  attr.state = static_cast<urma_jfr_state_t>(5);
+  const std::uint32_t none = 5;
+  std::memcpy(&attr.state, &none, sizeof none);
   EXPECT_EQ(urma_modify_jfr(left.jfr, &attr), URMA_EINVAL);
   urma_jfr_cfg_t cfg{};
   ASSERT_EQ(urma_query_jfr(left.jfr, &cfg, &attr), URMA_SUCCESS);

@@ -71,7 +71,7 @@ struct Side {
   void finish(TimePs now, const engine::Access& access) {
     engine::AccessResult result;
     if (access.kind == engine::AccessKind::kWrite) {
-      std::memcpy(at(access.address), written[access.id].data(), access.length);
+      if (access.length > 0) std::memcpy(at(access.address), written[access.id].data(), access.length);
     } else if (access.kind == engine::AccessKind::kRead && access.length > 0) {
       const wire::BufferId buffer = pool.acquire(access.length);
       std::memcpy(pool.data(buffer), at(access.address), access.length);
