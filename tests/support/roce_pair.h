@@ -13,6 +13,15 @@
 
 namespace wharf::test {
 
+/// Packets of 256 bytes, and a time-out that tests can wait for.
+inline roce::RoceConfig small_packets() {
+  roce::RoceConfig config;
+  config.path_mtu = 256;
+  config.ack_timeout = 4;  // 65.5 us.
+  config.starting_psn = 100;
+  return config;
+}
+
 /// Hosts 0 and 1 with `queues` connected queue pairs each; all of their memory is one segment.
 class RocePair {
  public:

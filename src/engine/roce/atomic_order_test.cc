@@ -12,6 +12,7 @@ using test::AccessKind;
 using test::kBase;
 using test::RoceOpcode;
 using test::SlowHost;
+using test::statuses;
 using verbs::CompletionStatus;
 
 void fetch_add(SlowHost& host, engine::QueueId queue, verbs::SegmentToken token) {
@@ -28,13 +29,6 @@ engine::QueueId queue_with_receives(SlowHost& host, int count) {
   for (int each = 0; each < count; ++each)
     EXPECT_EQ(host.engine->post_receive(kTimeZero, queue, receive), engine::PostStatus::kOk);
   return queue;
-}
-
-std::vector<CompletionStatus> statuses(SlowHost& host, engine::QueueId queue) {
-  std::vector<CompletionStatus> some;
-  verbs::Completion completion;
-  while (host.engine->poll(queue, completion)) some.push_back(completion.status);
-  return some;
 }
 
 TEST(RoceAtomicOrder, WritesBehindAnAtomicWaitForIt) {

@@ -10,18 +10,11 @@ namespace {
 using engine::PostStatus;
 using test::RocePair;
 using test::RunEnd;
+using test::small_packets;
 using verbs::CompletionStatus;
 using verbs::Verb;
 using wire::AethClass;
 using wire::RoceOpcode;
-
-RoceConfig small_packets() {
-  RoceConfig config;
-  config.path_mtu = 256;
-  config.ack_timeout = 4;  // 65.5 us.
-  config.starting_psn = 100;
-  return config;
-}
 
 std::vector<wire::Packet> answers_of(const RocePair& world, AethClass kind) {
   std::vector<wire::Packet> some;

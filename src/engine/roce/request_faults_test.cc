@@ -13,6 +13,7 @@ using test::AccessKind;
 using test::kBase;
 using test::RoceOpcode;
 using test::SlowHost;
+using test::statuses;
 using verbs::CompletionStatus;
 using verbs::Verb;
 using wharf::test::RocePair;
@@ -29,12 +30,6 @@ RoceConfig small_packets() {
 std::vector<CompletionStatus> statuses(const std::vector<verbs::Completion>& completions) {
   std::vector<CompletionStatus> some;
   for (const verbs::Completion& each : completions) some.push_back(each.status);
-  return some;
-}
-std::vector<CompletionStatus> statuses(SlowHost& host, engine::QueueId queue) {
-  std::vector<CompletionStatus> some;
-  verbs::Completion completion;
-  while (host.engine->poll(queue, completion)) some.push_back(completion.status);
   return some;
 }
 

@@ -8,17 +8,10 @@ namespace {
 
 using test::RocePair;
 using test::RunEnd;
+using test::small_packets;
 using verbs::Verb;
 using wire::AethClass;
 using wire::RoceOpcode;
-
-RoceConfig small_packets() {
-  RoceConfig config;
-  config.path_mtu = 256;
-  config.ack_timeout = 4;  // 65.5 us.
-  config.starting_psn = 100;
-  return config;
-}
 
 TEST(RoceRules, Ibta_9_7_5_1_3_ADuplicateSendIsAnsweredAndTakesNoReceive) {
   RocePair world(small_packets());

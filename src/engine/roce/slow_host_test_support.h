@@ -153,4 +153,12 @@ class SlowHost {
   std::size_t sent = 0;
 };
 
+/// Of the records that `queue` shows.
+inline std::vector<verbs::CompletionStatus> statuses(SlowHost& host, engine::QueueId queue) {
+  std::vector<verbs::CompletionStatus> some;
+  verbs::Completion completion;
+  while (host.engine->poll(queue, completion)) some.push_back(completion.status);
+  return some;
+}
+
 }  // namespace wharf::roce::test

@@ -3,6 +3,7 @@
 // they say. They change nothing. [UB-Base 2.0.1 7.3]
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "base/check.h"
 #include "engine/ub/ub_engine.h"
 #include "tests/support/engine_pair.h"
 
@@ -61,6 +63,18 @@ class Star {
     request.local_count = 1;
     request.local[0] = {kBase, length};
     ASSERT_EQ(pair.post(0, queues[0], request), engine::PostStatus::kOk);
+  }
+  /// Posts a Write of `length` bytes to host 1, of which nothing arrives; its first packet.
+  wire::Packet lost_write(std::uint32_t length) {
+    const auto is_request = [](const wire::Packet& packet) {
+      return packet.source.number == 0 && packet.ub.transaction == wire::UbTransaction::kRequest;
+    };
+    lose = is_request;
+    post(Verb::kWrite, 1, length);
+    pair.run_to(microseconds(1));
+    const auto first = std::find_if(sent.begin(), sent.end(), is_request);
+    WHARF_CHECK(first != sent.end());
+    return *first;
   }
   /// The transaction responses that `host` has sent.
   std::vector<wire::Packet> responses(std::uint32_t host) const {
@@ -203,16 +217,7 @@ TEST(UbForgedAnswers, AReadOfSeveralPacketsIsPlacedInItsBufferAlone) {
 TEST(UbForgedRequests, AWriteBringsAsMuchAsItSays) {
   for (const std::uint32_t length : {7U, 9U, 64U, 256U}) {
     Star world;
-    std::vector<wire::Packet> requests;
-    world.lose = [&](const wire::Packet& packet) {
-      if (packet.source.number != 0 || packet.ub.transaction != wire::UbTransaction::kRequest) return false;
-      requests.push_back(packet);
-      return true;
-    };
-    world.post(Verb::kWrite, 1, 8);
-    world.pair.run_to(microseconds(1));
-    ASSERT_FALSE(requests.empty());
-    wire::Packet forged = requests[0];
+    wire::Packet forged = world.lost_write(8);
     forged.payload = wire::pattern_payload(9, 0, length);
     world.pair.inject(1, forged);
     world.pair.run_to(microseconds(2));
@@ -297,16 +302,7 @@ TEST(UbForgedRequests, WhatCarriesNoDataIsOnePacket) {
 TEST(UbForgedRequests, ARequestEndsOnceThoughItComesAheadOfItsTurn) {
   for (const bool ahead : {false, true}) {
     Star world;
-    std::vector<wire::Packet> requests;
-    world.lose = [&](const wire::Packet& packet) {
-      if (packet.source.number != 0 || packet.ub.transaction != wire::UbTransaction::kRequest) return false;
-      requests.push_back(packet);
-      return true;
-    };
-    world.post(Verb::kWrite, 1, 64);
-    world.pair.run_to(microseconds(1));
-    ASSERT_FALSE(requests.empty());
-    wire::Packet before = requests[0];
+    wire::Packet before = world.lost_write(64);
     before.payload = wire::pattern_payload(1, 0, 64);
     wire::Packet last = before;
     last.ub.rtph.psn = wire::psn_add(last.ub.rtph.psn, 1);

@@ -46,12 +46,8 @@ struct Shared {
   verbs::SegmentToken segment;
 };
 
-TEST(UbGoneSegments, ASendDoesNotGoOnIntoASegmentThatIsGone) {
-  UbConfig config;
-  config.mtu = 1024;
-  World world(config);
-  Shared target(world);
-  target.receive(1, target.segment.id);
+/// A Send of two packets: the segment ends when the first has been placed and before the second comes.
+void send_while_it_goes(World& world, Shared& target) {
   world.fill(0, World::kLocal, 2048);
   bool hold = true;
   world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
@@ -63,6 +59,16 @@ TEST(UbGoneSegments, ASendDoesNotGoOnIntoASegmentThatIsGone) {
   ASSERT_TRUE(world.engine(1).deregister_segment(world.now(), target.segment).ok());
   hold = false;
   world.run();
+  world.pair().wire().options().drop_if = nullptr;
+}
+
+TEST(UbGoneSegments, ASendDoesNotGoOnIntoASegmentThatIsGone) {
+  UbConfig config;
+  config.mtu = 1024;
+  World world(config);
+  Shared target(world);
+  target.receive(1, target.segment.id);
+  ASSERT_NO_FATAL_FAILURE(send_while_it_goes(world, target));
   for (const std::byte each : world.pair().memory(1).at(World::kRemote + 1024, 1024))
     ASSERT_EQ(each, std::byte{0});
   ASSERT_EQ(world.pair().host(1).completions.size(), 1u);
@@ -80,17 +86,7 @@ TEST(UbGoneSegments, ASendGoesOnWhereAnotherSegmentIsNamed) {
     World world(config);
     Shared target(world);
     target.receive(1, named ? world.token(1).id : 0);
-    world.fill(0, World::kLocal, 2048);
-    bool hold = true;
-    world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
-      return hold && packet.source.number == 0 && packet.ub.rtph.last;
-    };
-    ASSERT_EQ(world.post(target.send(2048)), engine::PostStatus::kOk);
-    const auto first = [&] { return world.same(World::kLocal, World::kRemote, 1024); };
-    ASSERT_EQ(world.pair().run_until(first, world.now() + milliseconds(1)), test::RunEnd::kDone);
-    ASSERT_TRUE(world.engine(1).deregister_segment(world.now(), target.segment).ok());
-    hold = false;
-    world.run();
+    ASSERT_NO_FATAL_FAILURE(send_while_it_goes(world, target));
     EXPECT_TRUE(world.same(World::kLocal, World::kRemote, 2048));
     ASSERT_EQ(world.pair().host(0).completions.size(), 1u);
     EXPECT_TRUE(world.pair().host(0).completions[0].ok());

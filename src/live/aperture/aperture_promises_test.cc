@@ -25,18 +25,10 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kPage = 4096;
 
-class AperturePromises : public testing::Test {
- protected:
-  AperturePromises() : way_{live_protocols().front().protocol, false}, server_(aperture_server(way_)) {}
-  std::unique_ptr<ApertureSession> session(bool writable = true) {
-    return open_session(server_.place(), way_.protocol, 0, writable);
-  }
-  Way way_;
-  TestServer server_;
-};
+class AperturePromises : public OfOneServer {};
 
 TEST_F(AperturePromises, AFetchForStoresNeedsTheRight) {
-  const auto one = session(false);
+  const auto one = session(0, false);
   for (const ApertureMode mode : {ApertureMode::kAllFaults, ApertureMode::kExplicit}) {
     const auto aperture = map_all(*one, {.writable = false, .mode = mode});
     for (int turn = 0; turn < 2; ++turn) {

@@ -23,15 +23,7 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kPage = 4096;
 
-class ApertureRules : public testing::Test {
- protected:
-  ApertureRules() : way_{live_protocols().front().protocol, false}, server_(aperture_server(way_)) {}
-  std::unique_ptr<ApertureSession> session(std::uint64_t slice_key = 0, bool writable = true) {
-    return open_session(server_.place(), way_.protocol, slice_key, writable);
-  }
-  Way way_;
-  TestServer server_;
-};
+class ApertureRules : public OfOneServer {};
 
 struct Pipe {
   Pipe() { EXPECT_EQ(::pipe(ends), 0); }

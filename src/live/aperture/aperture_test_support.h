@@ -101,4 +101,15 @@ int signal_of(Action action) {
 inline std::byte load(const std::byte* at) { return *const_cast<const volatile std::byte*>(at); }
 inline void store(std::byte* at, std::byte value) { *const_cast<volatile std::byte*>(at) = value; }
 
+/// Tests that need one server, whatever the protocol.
+class OfOneServer : public testing::Test {
+ protected:
+  OfOneServer() : way_{live_protocols().front().protocol, false}, server_(aperture_server(way_)) {}
+  std::unique_ptr<ApertureSession> session(std::uint64_t slice_key = 0, bool writable = true) {
+    return open_session(server_.place(), way_.protocol, slice_key, writable);
+  }
+  Way way_;
+  TestServer server_;
+};
+
 }  // namespace wharf::live

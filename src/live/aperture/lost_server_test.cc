@@ -3,7 +3,6 @@
 // bounded time, pages that are there stay, calls say so.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,62 +10,18 @@
 #include <thread>
 
 #include "live/aperture/aperture_test_support.h"
+#include "live/udp/forked_server_test_support.h"
 
 namespace wharf::live {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-class ForkedServer {
- public:
-  explicit ForkedServer(const Way& way) {
-    int ends[2];
-    WHARF_CHECK(::pipe(ends) == 0);
-    ServerConfig config = aperture_server(way);
-    if (!config.listen.shared()) config.listen = {0x7f000001, 0};
-    place_ = config.listen;
-    process_ = ::fork();
-    WHARF_CHECK(process_ >= 0);
-    if (process_ == 0) {
-      ServerObserver observer;
-      observer.ready = [&](const ServerObserver::Ready& ready) {
-        WHARF_CHECK(::write(ends[1], &ready.control, sizeof ready.control) == sizeof ready.control);
-      };
-      const std::atomic<bool> stop{false};
-      static_cast<void>(serve(config, observer, stop));
-      ::_exit(0);
-    }
-    ::close(ends[1]);
-    UdpEndpoint endpoint;
-    WHARF_CHECK(::read(ends[0], &endpoint, sizeof endpoint) == sizeof endpoint);
-    ::close(ends[0]);
-    if (!place_.shared()) place_ = endpoint;
-  }
-  ForkedServer(const ForkedServer&) = delete;
-  ForkedServer& operator=(const ForkedServer&) = delete;
-  ~ForkedServer() {
-    signal(SIGKILL);
-    int status = 0;
-    ::waitpid(process_, &status, 0);
-  }
-  void signal(int number) const { ::kill(process_, number); }
-  /// Returns when it has ended, or stands still.
-  void await_silence() const {
-    siginfo_t info{};
-    WHARF_CHECK(::waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WSTOPPED | WNOWAIT) == 0);
-  }
-  const Place& place() const { return place_; }
-
- private:
-  pid_t process_ = -1;
-  Place place_;
-};
-
 class LostServer : public testing::TestWithParam<Way> {
  protected:
   void expect_signal(int number, bool waits_before = false) {
     SKIP_WITHOUT(ApertureMode::kUserFaults);
-    const ForkedServer server(GetParam());
+    const ForkedServer server(aperture_server(GetParam()));
     const auto session = open_session(server.place(), GetParam().protocol);
     const auto aperture = map_all(*session, {.read_ahead_pages = 0});
     store(aperture->data(), std::byte{1});

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "live/rdmo/client.h"
 #include "live/rdmo/sealed_memory.h"
 

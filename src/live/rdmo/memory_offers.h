@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "live/rdmo/sealed_memory.h"

@@ -28,15 +28,6 @@ Result<std::span<std::byte>> map_all(int file, std::uint64_t bytes) {
 
 }  // namespace
 
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(number_, other.number_);
-  return *this;
-}
-Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-
 Result<SealedMemory> SealedMemory::create(std::uint64_t bytes) {
   SealedMemory made;
   made.file_ = Descriptor(::memfd_create("wharf-rdmo", MFD_CLOEXEC | MFD_ALLOW_SEALING));

@@ -7,24 +7,10 @@
 #include <cstdint>
 #include <span>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace wharf::live {
-
-/// A descriptor of this process, closed with it.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  bool open() const { return number_ >= 0; }
-  int number() const { return number_; }
-
- private:
-  int number_ = -1;
-};
 
 /// Mapped for reading and writing as long as this lives.
 class SealedMemory {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "live/rdmo/sealed_memory.h"

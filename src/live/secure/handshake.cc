@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "live/secure/octets.h"
 
 namespace wharf::live {
 namespace {
@@ -28,9 +29,6 @@ constexpr std::size_t kProveBytes = kPublicBytes + kProofBytes;
 
 static_assert(kPublicBytes == crypto_scalarmult_BYTES && Key::kBytes == crypto_scalarmult_SCALARBYTES);
 static_assert(kProofBytes == Key::kBytes);
-
-const unsigned char* octets(const std::byte* at) { return reinterpret_cast<const unsigned char*>(at); }
-unsigned char* octets(std::byte* at) { return reinterpret_cast<unsigned char*>(at); }
 
 /// Keyed BLAKE2b [RFC 7693] over a label, which says what the result is for, and parts of fixed lengths.
 class Hash {

@@ -13,7 +13,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "base/kernel_random.h"
+#include "live/secure/octets.h"
 
 namespace wharf::live {
 namespace {
@@ -36,17 +38,6 @@ Result<void> begin() {
   if (::sodium_init() >= 0) return {};
   return Error{ErrorKind::kEnvironment, "libsodium cannot begin its work here"};
 }
-
-/// A descriptor of this function's caller.
-struct File {
-  explicit File(int number_in) : number(number_in) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (number >= 0) ::close(number);
-  }
-  int number;
-};
 
 /// Text that is a secret.
 struct SecretText {
@@ -79,10 +70,10 @@ Result<Key> Key::draw() {
 
 Result<Key> read_key_file(const std::filesystem::path& path) {
   WHARF_TRY(begin());
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file.number < 0) return refused(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.open()) return refused(path, fmt::format("cannot be read: {}", std::strerror(errno)));
   struct stat found {};
-  if (::fstat(file.number, &found) != 0) return unusable("--psk", path, "cannot be read");
+  if (::fstat(file.number(), &found) != 0) return unusable("--psk", path, "cannot be read");
   if (!S_ISREG(found.st_mode)) return refused(path, "is no regular file, expected a key file");
   if (found.st_uid != ::geteuid() && found.st_uid != 0) {
     return refused(path, fmt::format("belongs to user {}, expected one of this process's user {} or root",
@@ -95,7 +86,7 @@ Result<Key> read_key_file(const std::filesystem::path& path) {
   SecretText text;
   std::size_t length = 0;
   while (length < text.bytes.size()) {
-    const ssize_t count = ::read(file.number, text.bytes.data() + length, text.bytes.size() - length);
+    const ssize_t count = ::read(file.number(), text.bytes.data() + length, text.bytes.size() - length);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return unusable("--psk", path, "cannot be read");
     if (count == 0) break;
@@ -107,8 +98,7 @@ Result<Key> read_key_file(const std::filesystem::path& path) {
   const char* const digits = text.bytes.data() + kHead.size();
   const bool whole = (length == kFileBytes && text.bytes[length - 1] == '\n') || length + 1 == kFileBytes;
   if (!whole || std::string_view(text.bytes.data(), kHead.size()) != kHead ||
-      sodium_hex2bin(reinterpret_cast<unsigned char*>(key.data()), Key::kBytes, digits, kDigits, nullptr,
-                     &decoded, &end) != 0 ||
+      sodium_hex2bin(octets(key.data()), Key::kBytes, digits, kDigits, nullptr, &decoded, &end) != 0 ||
       decoded != Key::kBytes || end != digits + kDigits) {
     return refused(path,
                    "holds no key, expected a line \"wharf-psk-1\" and 64 hexadecimal digits, as "
@@ -122,25 +112,24 @@ Result<void> make_key_file(const std::filesystem::path& path) {
   if (!key) return key.error();
   SecretText text;
   std::memcpy(text.bytes.data(), kHead.data(), kHead.size());
-  sodium_bin2hex(text.bytes.data() + kHead.size(), kDigits + 1,
-                 reinterpret_cast<const unsigned char*>(key->data()), Key::kBytes);
+  sodium_bin2hex(text.bytes.data() + kHead.size(), kDigits + 1, octets(key->data()), Key::kBytes);
   text.bytes[kFileBytes - 1] = '\n';
-  const File file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (file.number < 0) return unusable("--make-psk", path, "cannot be made");
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.open()) return unusable("--make-psk", path, "cannot be made");
   const auto failed = [&](std::string_view what) -> Result<void> {
     const Error error = unusable("--make-psk", path, what);
     ::unlink(path.c_str());
     return error;
   };
-  if (::fchmod(file.number, 0600) != 0) return failed("cannot be kept from others");
+  if (::fchmod(file.number(), 0600) != 0) return failed("cannot be kept from others");
   std::size_t written = 0;
   while (written < kFileBytes) {
-    const ssize_t count = ::write(file.number, text.bytes.data() + written, kFileBytes - written);
+    const ssize_t count = ::write(file.number(), text.bytes.data() + written, kFileBytes - written);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return failed("cannot be written");
     written += static_cast<std::size_t>(count);
   }
-  if (::fsync(file.number) != 0 && errno != EINVAL) return failed("cannot be written");
+  if (::fsync(file.number()) != 0 && errno != EINVAL) return failed("cannot be written");
   return {};
 }
 

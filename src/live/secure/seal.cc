@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "live/secure/octets.h"
 
 namespace wharf::live {
 namespace {
@@ -22,9 +23,6 @@ Nonce nonce_of(std::uint64_t number) {
   store_be64(nonce.data() + nonce.size() - 8, number);
   return nonce;
 }
-
-const unsigned char* octets(const std::byte* at) { return reinterpret_cast<const unsigned char*>(at); }
-unsigned char* octets(std::byte* at) { return reinterpret_cast<unsigned char*>(at); }
 
 /// `plain` and `sealed` may be the same place; kSealTagBytes follow there.
 void encrypt(const Key& key, std::uint64_t number, const std::byte* plain, std::size_t length,

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "live/reactor/datagram_port.h"
-#include "live/shm/descriptor.h"
 #include "live/shm/frame_ring.h"
 
 namespace wharf::live {

@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "live/reactor/datagram_port.h"
 #include "live/reactor/live_clock.h"
-#include "live/shm/descriptor.h"
 #include "live/shm/shared_link.h"
 #include "live/shm/shm_rendezvous.h"
 

@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "live/reactor/datagram_port.h"
 #include "live/reactor/live_clock.h"
-#include "live/shm/descriptor.h"
 #include "live/shm/shared_link.h"
 
 namespace wharf::live {

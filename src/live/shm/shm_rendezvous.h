@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "live/shm/descriptor.h"
 #include "live/shm/shared_link.h"
 
 namespace wharf::live {

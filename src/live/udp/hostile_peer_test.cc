@@ -12,9 +12,9 @@
 #include "base/bytes.h"
 #include "base/random.h"
 #include "engine/driver/engine_driver.h"
-#include "live/udp/direct_memory.h"
 #include "live/udp/live_client_test_support.h"
 #include "live/udp/network_headers.h"
+#include "live/udp/recorder_test_support.h"
 #include "wire/icrc.h"
 #include "wire/uet_codec.h"
 #include "wire/uet_frame.h"
@@ -49,30 +49,6 @@ void sign(std::type_identity<uet::UetEngine>, std::span<std::byte> bytes, const 
       transport, wire::uet_crc(std::span(headers).subspan(wire::uet_crc_start(wire::IpVersion::kV4))));
   wire::store_uet_crc(crc, wire::UetOptions{}.crc_order, bytes.data() + transport.size());
 }
-
-/// Memory, wire and user of a client whose packets are kept instead of sent.
-template <typename E>
-struct Recorder {
-  const UdpEndpoint from;
-  const UdpEndpoint to;
-  wire::PayloadPool& pool;
-  std::vector<std::vector<std::byte>> packets{};
-  std::vector<std::uint8_t> services{};
-
-  bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
-    result = perform(access);
-    return true;
-  }
-  wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
-  void send(TimePs, const wire::Packet& packet) {
-    std::array<std::byte, UdpSocket::kFrameBytes> room{};
-    const std::size_t length = LiveProtocol<E>::encode(packet, from, to, room);
-    packets.emplace_back(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(length));
-    services.push_back(LiveProtocol<E>::service(packet));
-    pool.release(packet.payload.buffer);
-  }
-  void completed(TimePs, const verbs::Completion&) {}
-};
 
 /// A session of a client with a secret of its own, and the packets of some requests of every kind.
 template <typename E>

@@ -12,9 +12,9 @@
 
 #include "base/bytes.h"
 #include "engine/driver/engine_driver.h"
-#include "live/udp/direct_memory.h"
 #include "live/udp/live_client_test_support.h"
 #include "live/udp/measurement.h"
+#include "live/udp/recorder_test_support.h"
 #include "wire/capture_reader.h"
 
 namespace wharf::live {
@@ -49,28 +49,6 @@ std::uint64_t drops(const LiveCounters& counters, SealDrop reason) {
   return counters.seal_drops[static_cast<std::size_t>(reason)];
 }
 
-/// Memory, wire and user of a client whose packets are kept instead of sent.
-template <typename E>
-struct Kept {
-  const UdpEndpoint from;
-  const UdpEndpoint to;
-  wire::PayloadPool& pool;
-  std::vector<std::vector<std::byte>> packets{};
-
-  bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
-    result = perform(access);
-    return true;
-  }
-  wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
-  void send(TimePs, const wire::Packet& packet) {
-    std::array<std::byte, UdpSocket::kFrameBytes> room{};
-    const std::size_t length = LiveProtocol<E>::encode(packet, from, to, room);
-    packets.emplace_back(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(length));
-    pool.release(packet.payload.buffer);
-  }
-  void completed(TimePs, const verbs::Completion&) {}
-};
-
 /// A sealed session by hand, and one packet of it that writes 64 bytes.
 template <typename E>
 struct SealedByHand {
@@ -87,7 +65,7 @@ struct SealedByHand {
     const auto queue = LiveProtocol<E>::create_queue(engine, kTimeZero, {}, secrets).value();
     const auto connected = client.connect(engine.export_queue(queue).value());
     WHARF_CHECK(connected.ok());
-    Kept<E> parts{client.socket.local(), to, client.memory.payloads};
+    Recorder<E> parts{client.socket.local(), to, client.memory.payloads};
     verbs::WorkRequest request;
     request.verb = Verb::kWrite;
     request.peer = engine.connect(kTimeZero, queue, connected->queue).value();

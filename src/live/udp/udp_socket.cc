@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#include "live/shm/descriptor.h"
+#include "base/descriptor.h"
 
 namespace wharf::live {
 namespace {

@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "live/udp/forked_server_test_support.h"
 #include "live/udp/live_protocol.h"
 #include "live/udp/live_server_test_support.h"
 #include "live/udp/measurement.h"
@@ -15,57 +14,22 @@
 namespace wharf::live {
 namespace {
 
-/// A server in a forked process, on a port that the system chooses.
-class ForkedServer {
- public:
-  explicit ForkedServer(wire::Protocol protocol) {
-    int ends[2];
-    WHARF_CHECK(::pipe(ends) == 0);
-    process_ = ::fork();
-    WHARF_CHECK(process_ >= 0);
-    if (process_ == 0) run(protocol, ends[1]);
-    ::close(ends[1]);
-    WHARF_CHECK(::read(ends[0], &endpoint_, sizeof endpoint_) == sizeof endpoint_);
-    ::close(ends[0]);
-  }
-  ForkedServer(const ForkedServer&) = delete;
-  ForkedServer& operator=(const ForkedServer&) = delete;
-  ~ForkedServer() {
-    signal(SIGKILL);
-    int status = 0;
-    ::waitpid(process_, &status, 0);
-  }
-  void signal(int number) const { ::kill(process_, number); }
-  UdpEndpoint endpoint() const { return endpoint_; }
-
- private:
-  [[noreturn]] static void run(wire::Protocol protocol, int out) {
-    ServerConfig config;
-    config.protocol = protocol;
-    config.listen = {0x7f000001, 0};
-    config.memory_bytes = 1U << 20U;
-    config.idle = {.spins = 20, .yields = 20};
-    ServerObserver observer;
-    observer.ready = [out](const ServerObserver::Ready& ready) {
-      WHARF_CHECK(::write(out, &ready.control, sizeof ready.control) == sizeof ready.control);
-    };
-    const std::atomic<bool> stop{false};
-    static_cast<void>(serve(config, observer, stop));
-    ::_exit(0);
-  }
-
-  pid_t process_ = -1;
-  UdpEndpoint endpoint_;
-};
+ServerConfig small_server(wire::Protocol protocol) {
+  ServerConfig config;
+  config.protocol = protocol;
+  config.memory_bytes = 1U << 20U;
+  config.idle = {.spins = 20, .yields = 20};
+  return config;
+}
 
 class VanishedPeer : public testing::TestWithParam<wire::Protocol> {
  protected:
   /// Writes until the server gets `number` after some operations.
   Result<Measurement> measure_until(int number) {
-    const ForkedServer server(GetParam());
+    const ForkedServer server(small_server(GetParam()));
     MeasurementConfig config;
     config.protocol = GetParam();
-    config.server = server.endpoint();
+    config.server = server.place();
     config.idle = {.spins = 20, .yields = 20};
     config.connect_patience = seconds(60);
     VerbRun run;

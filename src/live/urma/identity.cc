@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "live/shm/descriptor.h"
+#include "base/descriptor.h"
 
 namespace wharf::live::urma {
 namespace {

@@ -58,8 +58,8 @@ void bind_pause(Binder& binder, FlowControlConfig& flow, FlowControl kind) {
 void bind_credits(Binder& binder, FlowControlConfig& flow, FlowControl kind) {
   const Binder::Section section(binder, "", kind == FlowControl::kCredit,
                                 "only with flow_control = \"credit\"");
-  binder.bytes("credit_limit", flow.credit_limit_bytes, "buffer of a queue at the far end of a link", 1,
-               1U << 26U);
+  binder.bytes("credit_limit", flow.credit_limit_bytes,
+               "buffer of a queue at the far end of a link; at most 524287 credits", 1, 1U << 26U);
   std::uint32_t credit = flow.credit_bytes;
   binder.bytes("credit_size", credit, "bytes of one credit", 1, 4096);
   flow.credit_bytes = static_cast<std::uint16_t>(credit);

@@ -87,7 +87,7 @@ struct FabricState {
 /// A packet on its way to another partition.
 struct Crossing {
   std::uint32_t link = 0;
-  std::uint32_t sequence = 0;  ///< Of a frame that has one.
+  std::uint32_t sequence = 0;  ///< Of a frame that has one; else what Partition::sequences_ says of it.
   PacketHead head;
   std::size_t payload = 0;  ///< Where its bytes begin among those that cross with it.
 };

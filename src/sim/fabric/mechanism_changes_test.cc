@@ -6,20 +6,15 @@
 #include <algorithm>
 
 #include "sim/fabric/fabric.h"
-#include "sim/fabric/script_host_test_support.h"
+#include "sim/fabric/mechanism_test_support.h"
 
 namespace wharf::sim {
 namespace {
 
-constexpr LinkSpec kLink{gigabits_per_second(100), microseconds(1)};
-constexpr std::int64_t kPacketPs = 1000 * 80;
-constexpr std::int64_t kDelayPs = 1'000'000;
-
-FabricConfig plain() {
-  FabricConfig config;
-  config.profiles = {PortProfile::single_queue()};
-  return config;
-}
+using mechanism_test::kDelayPs;
+using mechanism_test::kLink;
+using mechanism_test::kPacketPs;
+using mechanism_test::plain;
 
 FabricConfig pausing(std::uint32_t xoff, std::uint32_t xon) {
   FabricConfig config = plain();

@@ -2,21 +2,16 @@
 // Each mechanism of links, switches and hosts with numbers computed by hand. Links have 100 Gb/s (80 ps a
 // byte) and 1 us unless a test says otherwise.
 #include "sim/fabric/fabric.h"
+#include "sim/fabric/mechanism_test_support.h"
 #include "sim/fabric/port_names.h"
-#include "sim/fabric/script_host_test_support.h"
 
 namespace wharf::sim {
 namespace {
 
-constexpr LinkSpec kLink{gigabits_per_second(100), microseconds(1)};
-constexpr std::int64_t kPacketPs = 1000 * 80;
-constexpr std::int64_t kDelayPs = 1'000'000;
-
-FabricConfig plain() {
-  FabricConfig config;
-  config.profiles = {PortProfile::single_queue()};
-  return config;
-}
+using mechanism_test::kDelayPs;
+using mechanism_test::kLink;
+using mechanism_test::kPacketPs;
+using mechanism_test::plain;
 
 /// Two leaves (switches 0 and 1) with `hosts` hosts each, joined by `spines` spines.
 Topology leaf_spine(std::uint32_t hosts, std::uint32_t spines, BitsPerSecond uplink_rate) {

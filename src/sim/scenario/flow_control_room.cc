@@ -85,8 +85,7 @@ Result<void> check_occupancy(const FabricSettings& settings, const FabricDerived
     }
     const std::uint64_t most =
         pause ? (kUnlimitedBytes - under_way) / ports.size()
-              : static_cast<std::uint64_t>(static_cast<double>(each) *
-                                           (static_cast<double>(kUnlimitedBytes) / static_cast<double>(all)));
+              : static_cast<std::uint64_t>(static_cast<unsigned __int128>(each) * kUnlimitedBytes / all);
     return input_error(
         fmt::format("{}: found {}, expected at most {}: over the {} links of a switch more than 4 GiB may "
                     "come for one port",

@@ -427,7 +427,7 @@ void HardwareNic::State::cycle(TimePs at) {
       Line line{};
       const std::size_t count = std::min(sizeof(Line), frame.size() - heard_at);
       std::memcpy(line.data(), &frame[heard_at], count);
-      put_line(line, inputs.rx_data);
+      put_line(line, inputs.rx_data.data());
       inputs.rx_valid = true;
       inputs.rx_bytes = static_cast<std::uint32_t>(count);
       inputs.rx_last = heard_at + count == frame.size();
@@ -439,7 +439,7 @@ void HardwareNic::State::cycle(TimePs at) {
   if (inputs.answer_valid) {
     const MemoryBridge::Answer answer = bridge.take_answer();
     inputs.answer_tag = answer.tag;
-    put_line(answer.line, inputs.answer_data);
+    put_line(answer.line, inputs.answer_data.data());
   }
   constexpr std::size_t kFrames = 4;  // That wait for the link; more wait in the NIC.
   inputs.tx_ready = frames.size() < kFrames;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packed structures and lines of 64 bytes on the wide ports of the hardware NIC. Apart because Verilator
-// shows them as words, the lowest first, while the elements count bits and bytes from the highest.
+// Packed structures and lines of 64 bytes on wide ports, of the hardware NIC and of its elements in
+// co-simulation. Apart because Verilator shows them as words, the lowest first, while the elements count bits
+// and bytes from the highest.
 #pragma once
 
 #include <array>
@@ -25,9 +26,15 @@ class PortBits {
     }
     return *this;
   }
+  /// `count` bytes, and zeros up to `room` of them.
+  PortBits& put(const std::byte* bytes, std::uint32_t count, std::uint32_t room) {
+    for (std::uint32_t i = 0; i < room; ++i) put(i < count ? std::to_integer<std::uint64_t>(bytes[i]) : 0, 8);
+    return *this;
+  }
+  bool is_full() const { return at_ == 0; }
   /// All of them have been put.
   const std::array<std::uint32_t, kWords>& words() const {
-    WHARF_CHECK(at_ == 0);
+    WHARF_CHECK(is_full());
     return words_;
   }
 
@@ -44,7 +51,7 @@ inline Line line_of(const std::uint32_t* words) {
   for (std::size_t i = 0; i < 16; ++i) store_be32(&line[4 * i], words[15 - i]);
   return line;
 }
-inline void put_line(const Line& line, std::array<std::uint32_t, 16>& words) {
+inline void put_line(const Line& line, std::uint32_t* words) {
   for (std::size_t i = 0; i < 16; ++i) words[15 - i] = load_be32(&line[4 * i]);
 }
 

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace wharf::live {
+namespace wharf {
 
 class Descriptor {
  public:
@@ -30,4 +30,4 @@ class Descriptor {
   int number_ = -1;
 };
 
-}  // namespace wharf::live
+}  // namespace wharf
