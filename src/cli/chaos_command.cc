@@ -30,6 +30,8 @@ using Json = nlohmann::ordered_json;
 
 /// Runs that finding a smaller one may take.
 constexpr std::uint32_t kShrinkTries = 150;
+/// Each of these may last as long as the run was patient.
+constexpr std::uint32_t kShrinkTriesOfHangs = 3;
 
 struct Failure {
   std::uint64_t seed = 0;
@@ -180,7 +182,7 @@ class ChaosCommand : public Command {
     };
     const std::string& check = ended.verdict.findings.front().check;
     const sim::Shrunk smaller =
-        sim::shrink(ended.run, check, first_failure, check == "hang" ? 10 : kShrinkTries);
+        sim::shrink(ended.run, check, first_failure, check == "hang" ? kShrinkTriesOfHangs : kShrinkTries);
     if (broken) return *broken;
     std::error_code failed;
     fs::create_directories(out_, failed);

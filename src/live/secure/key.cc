@@ -79,10 +79,6 @@ Result<Key> read_key_file(const std::filesystem::path& path) {
     return refused(path, fmt::format("belongs to user {}, expected one of this process's user {} or root",
                                      found.st_uid, ::geteuid()));
   }
-  if ((found.st_mode & 077U) != 0) {
-    return refused(path, fmt::format("others may use it, its mode is {:04o}, expected 0600: chmod 600 {}",
-                                     found.st_mode & 07777U, path.string()));
-  }
   SecretText text;
   std::size_t length = 0;
   while (length < text.bytes.size()) {
@@ -103,6 +99,11 @@ Result<Key> read_key_file(const std::filesystem::path& path) {
     return refused(path,
                    "holds no key, expected a line \"wharf-psk-1\" and 64 hexadecimal digits, as "
                    "`wharf serve --make-psk FILE` writes it");
+  }
+  // Last: nobody is told to hide a file that is no key.
+  if ((found.st_mode & 077U) != 0) {
+    return refused(path, fmt::format("others may use it, its mode is {:04o}, expected 0600: chmod 600 {}",
+                                     found.st_mode & 07777U, path.string()));
   }
   return key;
 }

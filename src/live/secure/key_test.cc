@@ -87,6 +87,11 @@ TEST_F(KeyFile, IsRefusedWhereOthersMayUseIt) {
   }
   ::chmod(path_.c_str(), 0400);
   EXPECT_EQ(refusal(), "");
+  write("root:x:0:0");  // What is no key need not be hidden.
+  ::chmod(path_.c_str(), 0644);
+  EXPECT_THAT(refusal(), testing::HasSubstr("holds no key"));
+  std::filesystem::remove(path_);
+  ASSERT_TRUE(make_key_file(path_).ok());
   if (::geteuid() == 0) {
     ASSERT_EQ(::chown(path_.c_str(), 12345, 12345), 0);
     EXPECT_THAT(refusal(), testing::HasSubstr("belongs to user 12345"));

@@ -83,23 +83,32 @@ void draw_program(KeyDraw& draw, const StackTraits& stack, bool world) {
   draw.keep();
 }
 
-/// Links that send again what was lost or damaged on them. `table`: "fabric." or "model.faults.".
-void draw_link_retry(KeyDraw& draw, const std::string& table) {
+/// Links that send again what was lost or damaged on them. `table`: "fabric." or "model.faults.". `trims`:
+/// ports of switches trim.
+void draw_link_retry(KeyDraw& draw, const std::string& table, bool trims) {
   draw.flag(table + "link_retry", true);
   if (draw.one_in(2)) draw.number(table + "link_retry_limit", draw.below(4));
-  if (draw.one_in(3)) draw.number(table + "llr_outstanding_frames_max", draw.scaled(2, 64));
+  if (draw.one_in(3)) {
+    draw.number(table + "llr_outstanding_frames_max", draw.scaled(2, 64));
+    if (trims) {
+      // Such a link carries few frames. Trimmed packets that always go first take all of them, what they
+      // bring is sent again at once and trimmed once more, and no run would end.
+      draw.number("fabric.trimmed_share", 10 + draw.below(41));
+      draw.keep();
+    }
+  }
   if (draw.one_in(3)) draw.bytes(table + "llr_ctlos_target_spacing", draw.scaled(64, 8192));
   // A link that discards while it begins again loses what protocols send again.
   if (draw.one_in(3)) draw.text(table + "llr_flush_frame_action", draw.any({"block", "discard"}));
 }
 
 /// What the links of full hosts do to packets.
-void draw_faults(KeyDraw& draw) {
+void draw_faults(KeyDraw& draw, bool trims) {
   if (draw.one_in(8)) return;
   if (draw.one_in(2)) draw.share("model.faults.loss", 5);
   if (draw.one_in(3)) draw.share("model.faults.corruption", 3);
   if (draw.one_in(4)) {
-    draw_link_retry(draw, "model.faults.");
+    draw_link_retry(draw, "model.faults.", trims);
     return;  // Such links keep frames in order and drop copies.
   }
   if (draw.one_in(3)) draw.share("model.faults.duplication", 10);
@@ -167,7 +176,7 @@ void draw_programs(KeyDraw& draw, DrawnRun& run) {
     if (draw.one_in(2)) draw.text("model.link.rate", draw.any({"10Gbps", "100Gbps", "800Gbps", "0bps"}));
   }
   draw_program(draw, stack, world);
-  draw_faults(draw);
+  draw_faults(draw, world && wire::tells_trims(stack.protocol));
 }
 
 /// Engines on a wire, one of whose hosts is not to be relied on.
@@ -211,9 +220,12 @@ void draw_flows(KeyDraw& draw, DrawnRun& run) {
   const bool lossless = !dragonfly && draw.one_in(4);
   // Under flow control a queue holds all that may come.
   if (queue != 0 && !lossless) draw.number("fabric.queue_packets", queue);
-  if (lossless || !wire::tells_trims(protocol) || draw.one_in(3)) {
+  const bool trims = !lossless && wire::tells_trims(protocol) && !draw.one_in(3);
+  if (!trims) {
     draw.flag("fabric.trimming", false);
     draw.keep();
+  } else if (draw.one_in(4)) {
+    draw.number("fabric.last_hop_threshold", draw.scaled(20, 400));
   }
   if (lossless) draw.text("fabric.flow_control", draw.any({"pause", "credit"}));
   visit_protocol(protocol, [&]<typename P>(std::type_identity<P>) {
@@ -223,7 +235,7 @@ void draw_flows(KeyDraw& draw, DrawnRun& run) {
   if (draw.one_in(3)) {
     draw.share("fabric.damage", 2);
   }
-  if (draw.one_in(4)) draw_link_retry(draw, "fabric.");
+  if (draw.one_in(4)) draw_link_retry(draw, "fabric.", trims);
   if (family == "fat_tree" && hosts == 16 && draw.one_in(2)) {
     const std::uint64_t down = draw.scaled(1, 40);
     draw.text("fabric.link_changes", fmt::format("leaf0-middle0 down at {}us, leaf0-middle0 up at {}us", down,

@@ -91,6 +91,12 @@ PortProfile PortProfile::composite(std::uint32_t data_bytes, std::uint32_t mark_
   return profile;
 }
 
+void PortProfile::share_with_trimmed(std::uint32_t percent) {
+  trimmed_queue = 2;
+  queues[2] = {.capacity_bytes = queues[1].capacity_bytes, .priority = queues[1].priority, .weight = percent};
+  queues[1].weight = 100 - percent;
+}
+
 Result<void> validate(const FabricConfig& config, const Topology& topology) {
   WHARF_TRY(topology.validate());
   if (config.profiles.empty() || config.profiles.size() > 255)

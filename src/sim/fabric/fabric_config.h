@@ -66,6 +66,9 @@ struct PortProfile {
   /// Traffic classes 0 and 1 first, then all others: the two queues of htsim's composite queue, without ECN.
   /// `data` bounds the low queue, twice as much the high one.
   static PortProfile composite(std::uint32_t data_bytes, std::uint32_t mark_min, std::uint32_t mark_max);
+  /// Of a composite queue: trimmed packets get a queue of their own, as long as that of data, and `percent`
+  /// (1 to 99) of the bytes while both wait. (TC_med and its weight, UE 1.0 3.6.17)
+  void share_with_trimmed(std::uint32_t percent);
 };
 
 enum class LoadBalancing : std::uint8_t {

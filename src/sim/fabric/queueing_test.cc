@@ -126,6 +126,26 @@ TEST(Queueing, ArrivalsAreTrimmedAndOvertake) {
   EXPECT_EQ(fabric.counters_to(2).trimmed, 1u);
 }
 
+// 17 hosts at once: for each packet that fits 16 are trimmed, and their headers take more than the link has.
+TEST(Queueing, TrimmedPacketsMayLeaveDataItsShare) {
+  const Topology topology = star(18, kLink, kTimeZero);
+  const auto whole_ones = [&](std::uint32_t percent) {
+    PortProfile profile = PortProfile::composite(2000, kUnlimitedBytes, kUnlimitedBytes);
+    if (percent != 0) profile.share_with_trimmed(percent);
+    ScriptFabric fabric(topology, with(profile));
+    for (std::uint32_t host = 0; host < 17; ++host) fabric.send_burst(host, 17, 400, 1000);
+    fabric.run();
+    std::uint32_t whole = 0;
+    for (const auto& packet : fabric.received(17)) whole += (packet.head.flags & kHeadTrimmed) == 0 ? 1 : 0;
+    return whole;
+  };
+  // The first one, and what waits when all have arrived: two that fit.
+  EXPECT_NEAR(whole_ones(0), 3, 1);
+  // The arrivals of 400 packets' time: a quarter goes to headers, or half.
+  EXPECT_NEAR(whole_ones(25), 300 + 2, 4);
+  EXPECT_NEAR(whole_ones(50), 200 + 2, 4);
+}
+
 TEST(Queueing, HalfOfTheTrimsHitTheNewestQueuedPacket) {
   const PortProfile profile = PortProfile::composite(10'000, kUnlimitedBytes, kUnlimitedBytes);
   const Topology topology = star(3, kLink, kTimeZero);

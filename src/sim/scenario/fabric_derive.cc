@@ -38,11 +38,18 @@ std::uint64_t held_at_switch(const FabricSettings& settings, const Topology& top
   return ports * held_per_link(settings);
 }
 
+/// What a data queue holds at ports to hosts: one full packet at least.
+std::uint32_t last_hop_queue(const FabricSettings& settings, const FabricDerived& derived) {
+  const std::uint64_t bytes =
+      std::uint64_t{derived.queue_bytes} * (settings.trims() ? settings.last_hop_threshold : 100) / 100;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes, derived.full_packet, kUnlimitedBytes));
+}
+
 /// The retransmission time-out by rule. Choice: under flow control all that switches hold may have to leave
 /// through one port first, and nothing is lost by queues, so a time-out waits for that.
 TimePs timeout_by_rule(const FabricSettings& settings, const FabricDerived& derived,
                        const Topology& topology) {
-  std::uint64_t ahead = derived.queue_bytes * std::uint64_t{6};
+  std::uint64_t ahead = derived.queue_bytes * std::uint64_t{5} + last_hop_queue(settings, derived);
   if (settings.lossless()) {
     ahead = 0;
     for (const TopologyPort& port : topology.ports())
@@ -334,16 +341,21 @@ FabricConfig derive_fabric(const FabricSettings& settings, const FabricDerived& 
   }
   profile.trimmed_bytes = static_cast<std::uint16_t>(settings.trim_size);
   fabric.profiles = {profile};
-  const bool receiver = settings.has_credit();
-  if (receiver && settings.ecn) {
-    // Receiver credit deals with the last hop; marks there would count twice.
+  // Receiver credit deals with the last hop; marks there would count twice.
+  const bool unmarked = settings.has_credit() && settings.ecn;
+  const bool resized = settings.trims() && settings.last_hop_threshold != 100;
+  if (unmarked || resized) {
     PortProfile last_hop = profile;
-    last_hop.queues[1].mark_min_bytes = last_hop.queues[1].mark_max_bytes = kUnlimitedBytes;
+    if (unmarked) last_hop.queues[1].mark_min_bytes = last_hop.queues[1].mark_max_bytes = kUnlimitedBytes;
+    if (resized) last_hop.queues[1].capacity_bytes = last_hop_queue(settings, derived);
     fabric.profiles.push_back(last_hop);
     fabric.port_profile.assign(topology.ports().size(), 0);
     for (PortId port = 0; port < topology.ports().size(); ++port) {
       if (topology.is_host(topology.port(port).peer)) fabric.port_profile[port] = 1;
     }
+  }
+  if (settings.trims() && settings.trimmed_share != 0) {
+    for (PortProfile& each : fabric.profiles) each.share_with_trimmed(settings.trimmed_share);
   }
   fabric.load_balancing = settings.load_balancing;
   fabric.routing = settings.routing;

@@ -137,6 +137,10 @@ void bind_switches(Binder& binder, FabricSettings& settings) {
     const Binder::Section trimmed(binder, "", settings.trims(),
                                   only_with_protocol(wire::tells_trims) + " and trimming = true");
     binder.bytes("trim_size", settings.trim_size, "what a link is busy for with a trimmed packet", 64, 1024);
+    binder.integer("trimmed_share", settings.trimmed_share,
+                   "percent of a link for trimmed packets while data waits, too; 0: they go first", 0, 99);
+    binder.integer("last_hop_threshold", settings.last_hop_threshold,
+                   "data queue of ports to hosts, in percent of that of other ports", 1, 1000);
   }
   {
     const Binder::Section dropped(binder, "", !settings.trims(), "only without trimming");

@@ -73,6 +73,8 @@ struct FabricSettings : SenderEnds {
   EcnOccupancy ecn_occupancy = EcnOccupancy::kWithPacket;
   bool trimming = true;
   std::uint64_t trim_size = 64;
+  std::uint32_t trimmed_share = 0;                ///< Percent; 0: trimmed packets go before data.
+  std::uint32_t last_hop_threshold = 100;         ///< Percent of the other ports' data queues.
   DropVictim drop_victim = DropVictim::kArrival;  ///< Without trimming.
   FlowControl flow_control = FlowControl::kNone;
   Switching switching = Switching::kStoreAndForward;

@@ -45,6 +45,36 @@ TEST(FabricSettings, TheRulesGiveTheValuesThatHtsimPrints) {
   EXPECT_EQ(nscc.fair_increase, 23'874U);
 }
 
+// The thresholds and the share that UE 1.0 3.6.17 names.
+TEST(FabricSettings, LastHopsMayQueueMoreAndTrimmedPacketsHaveAShare) {
+  const auto derive = [](const std::vector<std::string>& keys) {
+    auto run = derive_fabric_run(load("htsim-uec", keys), tree(16), nullptr, {});
+    EXPECT_TRUE(run.ok());
+    return std::move(run).value();
+  };
+  const DerivedFabricRun plain = derive({});
+  ASSERT_EQ(plain.config.fabric.profiles.size(), 1U);
+  EXPECT_EQ(plain.config.fabric.profiles[0].trimmed_queue, 0);
+  const DerivedFabricRun run = derive({"fabric.last_hop_threshold=150", "fabric.trimmed_share=25"});
+  const FabricConfig& fabric = run.config.fabric;
+  const Topology topology = tree(16);
+  for (PortId port = 0; port < topology.ports().size(); ++port) {
+    const PortProfile& profile = fabric.profiles[fabric.port_profile[port]];
+    const std::uint32_t queue = topology.is_host(topology.port(port).peer) ? 267'675 : 178'450;
+    EXPECT_EQ(profile.queues[1].capacity_bytes, queue) << port;
+    EXPECT_EQ(profile.queues[profile.trimmed_queue].capacity_bytes, queue) << port;
+    EXPECT_EQ(profile.queues[profile.trimmed_queue].weight, 25U);
+    EXPECT_EQ(profile.queues[1].weight, 75U);
+    EXPECT_NE(profile.trimmed_queue, profile.queue_of_class[0]);
+  }
+  // 15 us, and six queues one of which is half as long again.
+  EXPECT_EQ(run.derived.rto, plain.derived.rto + transfer_time(Bytes{178'450 / 2}, plain.derived.link));
+  // A queue takes a full packet, however short it is to be.
+  const DerivedFabricRun least = derive({"fabric.last_hop_threshold=1"});
+  EXPECT_EQ(least.config.fabric.profiles[1].queues[1].capacity_bytes, least.derived.full_packet);
+  EXPECT_THAT(refusal({"fabric.trimmed_share=100"}), testing::HasSubstr("0 to 99"));
+}
+
 TEST(FabricSettings, ATargetDelayMovesTheThresholdOfQuickAdapt) {
   const auto run = derive_fabric_run(load("htsim-uec", {"fabric.target_delay=5us"}), tree(16), nullptr, {});
   ASSERT_TRUE(run.ok());
