@@ -157,7 +157,9 @@ class ChaosCommand : public Command {
         fmt::format("seed {}: looking for a smaller run; again: wharf chaos --seed {}", seed, seed));
     auto file = keep_smaller(ended, profiles);
     if (!file) return file.error();
-    console.error(fmt::format("seed {}: a smaller run that fails so: wharf run {} --verify", seed, *file));
+    console.error(ended.run.peers ? fmt::format("seed {}: what it drew, made smaller: {}", seed, *file)
+                                  : fmt::format("seed {}: a smaller run that fails so: wharf run {} --verify",
+                                                seed, *file));
     totals.failures[seed] = {seed, verdict.findings, *file};
     return {};
   }

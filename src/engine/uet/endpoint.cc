@@ -160,12 +160,15 @@ PostStatus EndpointTable::post_receive(TimePs now, engine::QueueId queue,
   if (!parts_.target.receive_posted(now, queue, slot)) {
     endpoint->receives.push(receives_, slot, &ReceiveEntry::next);
   }
-  if (!endpoint->enabled) {
-    // [UE 1.0 3.4] There is a buffer again: the RI is enabled under the next generation.
-    endpoint->enabled = true;
-    if (endpoint->generations) ++endpoint->generation;
-  }
+  enable(*endpoint);
   return PostStatus::kOk;
+}
+
+void EndpointTable::enable(Endpoint& endpoint) {
+  if (endpoint.enabled) return;
+  // [UE 1.0 3.4] There is a buffer again: the RI is enabled under the next generation.
+  endpoint.enabled = true;
+  if (endpoint.generations) ++endpoint.generation;
 }
 
 bool EndpointTable::matches(const verbs::ReceiveRequest& receive, const wire::UetSesRequest& request) {

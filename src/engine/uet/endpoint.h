@@ -135,6 +135,8 @@ class EndpointTable {
   /// Takes the first posted receive that matches; kNoSlot when none does.
   std::uint32_t match(engine::QueueId queue, const wire::UetSesRequest& request);
   ReceiveEntry& receive(std::uint32_t slot) { return receives_[slot]; }
+  /// Messages are taken again.
+  static void enable(Endpoint& endpoint);
   /// Puts a taken receive back before all others.
   void give_back(engine::QueueId queue, std::uint32_t slot);
   void release_receive(std::uint32_t slot) { receives_.release(slot); }

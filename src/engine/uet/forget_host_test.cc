@@ -108,6 +108,35 @@ TEST(UetForgetHost, AsksForNoOtherMessageOfTheHost) {
   EXPECT_TRUE(waiting.empty()) << waiting.front();
 }
 
+// Two messages of one host on two PDCs: the first one takes the receive and loses its end, the second waits.
+// When the receive comes back, the second is there for it already.
+TEST(UetForgetHost, AReceiveThatComesBackGoesToAMessageThatWaits) {
+  UetConfig config;
+  config.rto_init = microseconds(20);
+  config.max_rto_retries = 2;
+  World world(config);
+  world.watch();
+  world.lose = [](const wire::Packet& packet) {
+    return packet.source.number == 0 && packet.uet.prologue.type == wire::UetPdsType::kRodRequest &&
+           !packet.uet.ses.first();
+  };
+  ASSERT_EQ(world.pair().post_receive(1, world.queue(1), world.receive(0, 30'000)), PostStatus::kOk);
+  verbs::WorkRequest large = world.request(Verb::kSend, 30'000);
+  large.delivery = verbs::Delivery::kOrdered;
+  ASSERT_EQ(world.post(large), PostStatus::kOk);
+  world.pass(microseconds(5));
+  verbs::WorkRequest small = world.request(Verb::kSend, 8);
+  small.delivery = verbs::Delivery::kUnordered;
+  ASSERT_EQ(world.post(small), PostStatus::kOk);
+  world.pass(microseconds(15));
+  EXPECT_TRUE(world.completions(1).empty());
+  world.pass(seconds(60));
+  ASSERT_EQ(world.completions(0).size(), 2u);
+  ASSERT_EQ(world.completions(1).size(), 1u);
+  EXPECT_EQ(world.completions(1)[0].status, CompletionStatus::kSuccess);
+  EXPECT_EQ(world.completions(1)[0].length, 8u);
+}
+
 /// Less time than an idle PDC lives.
 bool succeeds(World& world, const verbs::WorkRequest& request) {
   const std::size_t before = world.completions(0).size();

@@ -367,8 +367,12 @@ void Target::restart_refused(TimePs now, std::uint32_t token) {
   const std::uint32_t receive = deferred_[slot].receive;
   const engine::QueueId queue = deferred_[slot].endpoint;
   deferred_.release(slot);
-  // The receive is free for others.
-  if (receive != kNoSlot && !receive_posted(now, queue, receive)) parts_.endpoints.give_back(queue, receive);
+  if (receive != kNoSlot) return_receive(now, queue, receive);
+}
+
+void Target::return_receive(TimePs now, engine::QueueId queue, std::uint32_t receive) {
+  if (!receive_posted(now, queue, receive)) parts_.endpoints.give_back(queue, receive);
+  EndpointTable::enable(parts_.endpoints[queue]);
 }
 
 void Target::fetch_remainder(TimePs now, std::uint32_t at) {

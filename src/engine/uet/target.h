@@ -41,6 +41,8 @@ class Target {
 
   /// A receive was posted: true when a waiting message has taken it.
   bool receive_posted(TimePs now, engine::QueueId queue, std::uint32_t receive);
+  /// What a message took that nobody finishes is free for others: it goes before all.
+  void return_receive(TimePs now, engine::QueueId queue, std::uint32_t receive);
   /// The rest of a rendezvous send has been read, or could not be.
   void remainder_read(TimePs now, std::uint32_t message, std::uint32_t generation,
                       verbs::CompletionStatus status);

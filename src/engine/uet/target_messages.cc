@@ -3,6 +3,8 @@
 // their PDC fails. [UE 1.0 3.4]
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "engine/uet/completion_writing.h"
 #include "engine/uet/engine_parts.h"
 
@@ -134,11 +136,11 @@ void Target::settle_message(TimePs now, std::uint32_t at) {
   }
   if (message.abandoned) {
     // The PDC failed in the middle: the receive goes back, as if nothing had come.
-    if (message.matched) {
-      parts_.endpoints.give_back(message.endpoint, message.receive);
-      message.matched = false;
-    }
+    const bool matched = std::exchange(message.matched, false);
+    const engine::QueueId queue = message.endpoint;
+    const std::uint32_t receive = message.receive;
     release_message(at);
+    if (matched) return_receive(now, queue, receive);
     return;
   }
   if (!message.two_sided) {
