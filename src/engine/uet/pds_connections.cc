@@ -289,8 +289,8 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
   // A closed PDC's responses count as consumed: CLOSE_CMD clears everything.
   clear_stored(now, index, record.rx.highest);
   drop_fetched(record);
+  forget_route(index);  // First: what the target asks for now goes over another one.
   parts_.target.forget_pdc(now, index);
-  forget_route(index);
   PdcidPool& pool = ids_[record.role == PdcRole::kInitiator ? 0 : 1][record.reserved ? 1 : 0];
   pool.last_psn(record.local_id) = record.tx.next - 1;
   pool.release(record.local_id, record.refused || record.state == PdcState::kError);
