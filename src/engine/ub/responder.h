@@ -284,6 +284,7 @@ class Responder {
   Jetty* target_jetty(std::uint32_t index, ContextKey& key);
   void end_dispatch(std::uint32_t index);
   bool accept_jetty(std::uint32_t index, const Jetty* jetty);
+  bool comes_from(const InboundMessage& message, const Senders& senders) const;
   bool take_entry(std::uint32_t index, Jetty& jetty, std::uint32_t jetty_id);
   const Jetty* entry_owner(const InboundMessage& message) const;
   bool goes_into(const InboundMessage& message, const MrRecord& segment) const;

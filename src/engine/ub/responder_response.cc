@@ -94,6 +94,7 @@ bool Responder::tail_invalidate(TimePs now, std::uint32_t index) {
   const MrRecord gone = parts_.segments.record(number);
   parts_.segments.remove(revoked.token_id);
   revoke(gone, index);
+  parts_.initiator.revoke(now, gone);
   parts_.contexts.remove(now, key);
   return true;
 }

@@ -56,6 +56,7 @@ Result<void> UbEngine::deregister_segment(TimePs now, verbs::SegmentToken token)
   const MrRecord gone = parts_->segments.record(number);
   parts_->segments.remove(token.id);
   parts_->responder.revoke(gone);
+  parts_->initiator.revoke(now, gone);
   parts_->contexts.remove(now, {ContextKind::kMr, number});
   parts_->settle(now);
   return {};

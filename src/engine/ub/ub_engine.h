@@ -17,6 +17,7 @@
 #include "engine/ub/config.h"
 #include "engine/ub/counters.h"
 #include "engine/ub/jetty_patience.h"
+#include "engine/ub/senders.h"
 #include "wire/payload_pool.h"
 
 namespace wharf::ub {
@@ -57,6 +58,9 @@ class UbEngine {
   Result<void> suspend_queue(TimePs now, engine::QueueId queue);
   /// From now on `queue` is as patient as this; codes outside their ranges are refused.
   Result<void> set_patience(engine::QueueId queue, const JettyPatience& patience);
+  /// From now on `queue`, which has a shared receive queue, refuses messages of others than `senders`, those
+  /// that have a receive entry already not. [URMA API, bind]
+  Result<void> take_from(engine::QueueId queue, const Senders& senders);
   /// Goes on with the requests that a suspended queue has kept.
   Result<void> resume_queue(TimePs now, engine::QueueId queue);
   /// Requests that a suspended queue has never begun end with kUnhandled here, the oldest first, as many as
@@ -67,7 +71,8 @@ class UbEngine {
   Result<void> arm(TimePs now, engine::QueueId queue, const engine::Arming& arming);
   engine::PostStatus doorbell(TimePs now, engine::QueueId queue, engine::RingSide side, std::uint32_t count);
   Result<verbs::SegmentToken> register_segment(TimePs now, const verbs::SegmentConfig& config);
-  /// Later accesses with this token are refused; accesses under way finish.
+  /// Later accesses with this token are refused; accesses under way finish. Requests whose local memory it is
+  /// end with kLocalAccess, and what they still have to say goes out as poison.
   Result<void> deregister_segment(TimePs now, verbs::SegmentToken token);
   Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) const;
   /// Imports the jetty in `blob`. The first import of a host makes the channel to it; packets flow when both
