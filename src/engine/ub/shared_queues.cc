@@ -408,6 +408,11 @@ engine::QueueState UbEngine::queue_state(QueueId queue) const {
   return owner->failed ? engine::QueueState::kError : engine::QueueState::kReady;
 }
 
+bool UbEngine::has_requests(QueueId queue) const {
+  const Jetty* owner = parts_->initiator.find(queue);
+  return owner != nullptr && !owner->requests.empty();
+}
+
 Result<void> UbEngine::fail_queue(TimePs now, QueueId queue) {
   const Jetty* owner = parts_->initiator.find(queue);
   if (owner == nullptr) return no_such_queue(queue);

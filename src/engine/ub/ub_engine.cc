@@ -158,6 +158,10 @@ Result<void> UbEngine::disconnect(TimePs, engine::QueueId queue, engine::PeerId 
   return parts_->initiator.forget(queue, peer);
 }
 
+Result<void> UbEngine::forget_jetty(wire::HostAddress remote, std::uint32_t jetty) {
+  return parts_->responder.forget_sequence(remote, jetty);
+}
+
 Result<void> UbEngine::forget_host(TimePs now, wire::HostAddress remote) {
   const std::uint32_t channel = parts_->tp.find(remote);
   if (channel != kNoSlot && parts_->load_store.serves(channel)) {

@@ -51,6 +51,8 @@ class UbEngine {
   Result<engine::QueueId> create_receive_queue(TimePs now, const engine::ReceiveQueueConfig& config);
   Result<engine::QueueId> create_group(TimePs now, const engine::GroupConfig& config);
   engine::QueueState queue_state(engine::QueueId queue) const;
+  /// Whether a request of `queue` has not ended, or has not been reported.
+  bool has_requests(engine::QueueId queue) const;
   Result<void> fail_queue(TimePs now, engine::QueueId queue);
   Result<void> reset_queue(TimePs now, engine::QueueId queue);
   /// Nothing more is begun, refused in another state than ready; requests that have been end as they do. With
@@ -83,6 +85,9 @@ class UbEngine {
   /// `queue` is the one that connected. Refused while requests to the peer are outstanding. The channel stays
   /// for the other jetties.
   Result<void> disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer);
+  /// Jetty `jetty` of host `remote`, whose order is kept here, sends no more. Refused while requests of its
+  /// wait for earlier ones.
+  Result<void> forget_jetty(wire::HostAddress remote, std::uint32_t jetty);
   /// Host `remote` is gone for good: requests to it end with kRetryExhausted or kFlushed, its jetties are no
   /// peers any more, and its channel's memory serves the next host. Refused while a load or store of it is in
   /// execution, whose answer would reach that next host. Does nothing for a host without a channel.
