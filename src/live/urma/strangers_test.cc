@@ -53,6 +53,26 @@ class Stranger {
           .target = ub::kFirstJettyId,
           .nonce = nonce});
   }
+  void confirm_binding(std::uint32_t nonce) {
+    send({.kind = PeerMessageKind::kBound, .own_number = 5, .peer_number = number_, .nonce = nonce});
+  }
+  /// A jetty that it could have.
+  urma_rjetty_t jetty(std::uint32_t address) const {
+    urma_rjetty_t out{};
+    out.jetty_id = {eid_of(address), uasid_, ub::kFirstJettyId};
+    out.trans_mode = URMA_TM_RC;
+    out.type = URMA_JETTY;
+    return out;
+  }
+  /// Whether a packet of the engine has come, with all that came before it taken.
+  bool has_packet() {
+    std::byte bytes[8192];
+    for (;;) {
+      const ssize_t got = ::recv(descriptor_, bytes, sizeof bytes, MSG_DONTWAIT);
+      if (got < 0) return false;
+      if (!is_peer_message({bytes, static_cast<std::size_t>(got)})) return true;
+    }
+  }
   /// The next message of that kind; nothing after ten seconds, or at once if nothing `must` come.
   std::optional<PeerMessage> hear(PeerMessageKind kind, bool must = true) {
     std::byte bytes[256];
@@ -128,6 +148,27 @@ TEST_F(Strangers, OfOneAddressHaveSoManyPlaces) {
   EXPECT_EQ(peers_of(right), GreetedPeers::kMostOfAddress + 1);
   write(left);
   write(right);
+}
+
+// Numbers of bindings are small and follow each other: another one may guess them.
+TEST_F(Strangers, DoNotConfirmABindingOfAnother) {
+  End left({.mode = URMA_TM_RC});
+  Stranger asked(interface_of(left), kElsewhere);
+  Stranger other(interface_of(left), kElsewhere);
+  ASSERT_TRUE(asked.greet());
+  ASSERT_TRUE(other.greet());
+  urma_rjetty_t target = asked.jetty(kElsewhere);
+  urma_token_t none{0};
+  left.target = urma_import_jetty(left.context, &target, &none);
+  ASSERT_NE(left.target, nullptr);
+  ASSERT_EQ(urma_bind_jetty(left.jetty, left.target), URMA_SUCCESS);
+  const auto binding = asked.hear(PeerMessageKind::kBind);
+  ASSERT_TRUE(binding.has_value());
+  ASSERT_EQ(left.post(URMA_OPC_SEND, left.local(0, 8), {}), URMA_SUCCESS);
+  other.confirm_binding(binding->nonce);
+  EXPECT_FALSE(asked.has_packet());
+  asked.confirm_binding(binding->nonce);
+  EXPECT_TRUE(asked.has_packet());
 }
 
 TEST_F(Strangers, OfTheSameAddressGoBeforeAPeerThatWorks) {
