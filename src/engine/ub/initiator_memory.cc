@@ -8,21 +8,20 @@ namespace wharf::ub {
 
 using verbs::CompletionStatus;
 
-bool Initiator::lies_in(const PostedRequest& posted, const MrRecord& segment) const {
+bool Initiator::lies_in(const PostedRequest& posted, const SegmentRange& segment) const {
   if (posted.inlined || posted.local_count == 0 || posted.key == 0) return false;
   if (posted.key != PostedRequest::kManyKeys && posted.key != PostedRequest::short_key(segment.token_id))
     return false;
   // Neither which of several segments a piece names is kept, nor all of a TokenID: the pieces themselves say
   // it, where segments do not overlap.
-  if (posted.space != parts_.segments.space_of(segment)) return false;
-  const std::uint64_t size = (segment.offset << 32U) | segment.length;
+  if (posted.space != segment.space) return false;
   for (std::uint8_t i = 0; i < posted.local_count; ++i) {
-    if (posted.local.address[i] - segment.va < size) return true;
+    if (segment.holds(posted.local.address[i])) return true;
   }
   return false;
 }
 
-void Initiator::revoke(TimePs now, const MrRecord& gone) {
+void Initiator::revoke(TimePs now, const SegmentRange& gone) {
   bool any = false;
   for (const auto& owner : jetties_) {
     for (std::uint64_t number = owner->head(); number < owner->posted(); ++number) {

@@ -69,12 +69,7 @@ urma_status_t make_queue(QueueSide& side, const urma_jfs_cfg_t& cfg, engine::Que
 
 /// Whose messages a queue takes: those of its own transport mode. [URMA API]
 urma_status_t set_senders(QueueSide& side, urma_transport_mode_t mode, const urma_jfr_cfg_t& receives) {
-  using engine::ServiceMode;
-  side.queue.modes = mode == URMA_TM_RM ? ub::mask_of(ServiceMode::kOrderedByInitiator)
-                     : mode == URMA_TM_UM
-                         ? ub::mask_of(ServiceMode::kUnordered)
-                         : static_cast<std::uint8_t>(ub::mask_of(ServiceMode::kOrderedByTarget) |
-                                                     ub::mask_of(ServiceMode::kOrderedByTransport));
+  side.queue.modes = modes_of(mode);
   side.queue.checks_token = receives.flag.bs.token_policy != URMA_TOKEN_NONE;
   const bool told = attempted([&] { side.context->interface->set_partner(side.queue, nullptr); });
   return told ? URMA_SUCCESS : URMA_ENOMEM;

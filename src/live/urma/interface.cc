@@ -401,7 +401,9 @@ void Interface::destroy_queue(SendQueue& queue) {
   queue.parked.clear();
   queue.leaving.clear();
   if (queue.queue == engine::kOwn) return;
-  for (const SendQueue::Import& each : queue.imports) {
+  while (!queue.imports.empty()) {
+    const SendQueue::Import each = queue.imports.back();
+    queue.imports.pop_back();
     const Peer& peer = *each.remote->peer;
     if (each.life == peer.life && peer.state == Peer::State::kUp) unbind(queue, peer, each.nonce);
   }

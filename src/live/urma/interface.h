@@ -230,7 +230,7 @@ class Interface {
   void ask_binding(SendQueue& queue, SendQueue::Import& import);
   void park(SendQueue& queue);
   void leave_import(SendQueue& queue, const SendQueue::Import& import);
-  void unbind(const SendQueue& queue, const Peer& peer, std::uint32_t nonce);
+  void unbind(SendQueue& queue, const Peer& peer, std::uint32_t nonce);
   void leave_imports(SendQueue& queue);
   void unpark(SendQueue& queue);
   void unpark_all();

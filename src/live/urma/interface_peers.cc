@@ -3,6 +3,7 @@
 // docs/decisions/0067
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "base/vector_room.h"
 #include "engine/ub/channel_lane.h"
@@ -16,6 +17,13 @@ namespace {
 
 std::uint64_t key_of(const UdpEndpoint& endpoint) {
   return (std::uint64_t{endpoint.address} << 16U) | endpoint.port;
+}
+
+/// What `import` was. The next request asks for it anew.
+SendQueue::Import taken_out(SendQueue::Import& import) {
+  SendQueue::Import fresh;
+  fresh.remote = import.remote;
+  return std::exchange(import, fresh);
 }
 
 }  // namespace
@@ -276,7 +284,7 @@ void Interface::lose_gone() {
 void Interface::take_bind(Peer& peer, const PeerMessage& message) {
   const auto known = peer.bound.find(message.jetty);
   // A numbering is given once, and later ones are greater: an older one comes late and means nothing now.
-  if (known != peer.bound.end() && static_cast<std::int32_t>(message.nonce - known->second.nonce) < 0) return;
+  if (known != peer.bound.end() && is_later(known->second.nonce, message.nonce)) return;
   const bool again = known != peer.bound.end() && known->second.nonce == message.nonce;
   const bool kept = again || keep_binding(peer, message);
   send_message(peer.endpoint, {.kind = kept ? PeerMessageKind::kBound : PeerMessageKind::kNotBound,
@@ -320,7 +328,7 @@ bool Interface::keep_binding(Peer& peer, const PeerMessage& message) {
 
 void Interface::take_unbind(Peer& peer, const PeerMessage& message) {
   const auto known = peer.bound.find(message.jetty);
-  if (known == peer.bound.end() || known->second.nonce != message.nonce) return;
+  if (known == peer.bound.end() || is_later(known->second.nonce, message.nonce)) return;
   // Requests of its may wait here for earlier ones: then it stays.
   if (!engine_->forget_jetty(wire::HostAddress{peer.number}, message.jetty).ok()) return;
   peer.bound.erase(known);
@@ -338,8 +346,7 @@ void Interface::take_binding_answer(const Peer& peer, const PeerMessage& message
         each.bound = true;
         continue;
       }
-      leave_import(*queue, each);
-      each.life = 0;  // Asked for anew by the next request.
+      leave_import(*queue, taken_out(each));
       if (!queue->held && !queue->parked.empty()) give_up(*queue, *each.remote);
     }
   }
@@ -378,9 +385,7 @@ void Interface::expire_peers() {
     for (SendQueue::Import& each : queue->imports) {
       if (each.ask_at > now_) continue;
       if (each.give_up_at <= now_ || each.life != each.remote->peer->life) {
-        each.ask_at = kNever;
-        leave_import(*queue, each);
-        each.life = 0;  // Asked for anew by the next request.
+        leave_import(*queue, taken_out(each));
         ++changes_;
         if (each.remote->peer->state == Peer::State::kUp && !queue->held && !queue->parked.empty()) {
           give_up(*queue, *each.remote);

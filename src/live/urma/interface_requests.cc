@@ -100,6 +100,7 @@ bool Interface::is_asking_binding(const SendQueue& queue) const {
 }
 
 bool Interface::bind(SendQueue& queue, const Remote& remote) {
+  make_room_for_one(remote.peer->partners);  // For set_partner().
   if (remote.peer->state == Peer::State::kIdle) ask(*remote.peer);
   bool refused = false;
   import(queue, remote, refused);
@@ -126,6 +127,7 @@ engine::PostStatus Interface::post(SendQueue& queue, const Remote& remote,
   if (remote.peer->state == Peer::State::kIdle) ask(*remote.peer);
   park(queue);
   queue.parked.push_back(parked);
+  if (!behind) queue.looked_at = 0;  // What it waits for may be known already.
   memory_.payloads.retain(request.inline_data.buffer);
   return engine::PostStatus::kOk;
 }
@@ -170,10 +172,15 @@ void Interface::tell_senders(SendQueue& queue) {
     if (peer.state == Peer::State::kUp && !is_another(*queue.partner)) {
       senders.alone = {wire::HostAddress{peer.number}, queue.partner->id};
       if (queue.partner->id < ub::kFirstJettyId) {
-        const auto named = std::find_if(peer.bound.begin(), peer.bound.end(), [&](const auto& each) {
-          return each.second.name == queue.partner->id;
-        });
-        senders.alone->jetty = named == peer.bound.end() ? 0 : named->first;
+        // The newest: an earlier one of that number may be gone without a word that came through.
+        senders.alone->jetty = 0;
+        std::uint32_t nonce = 0;
+        for (const auto& [jetty, each] : peer.bound) {
+          if (each.name != queue.partner->id) continue;
+          if (senders.alone->jetty != 0 && !is_later(each.nonce, nonce)) continue;
+          senders.alone->jetty = jetty;
+          nonce = each.nonce;
+        }
       }
     }
   }
@@ -186,7 +193,8 @@ void Interface::tell_partners(const Peer& peer) {
 
 // --- Imports that go, and requests that wait
 
-/// Not yet while requests to it are outstanding; there is room to keep it in mind.
+/// `import` is not the queue's any more. The engine knows it while requests to it are outstanding; there is
+/// room to keep that in mind.
 void Interface::leave_import(SendQueue& queue, const SendQueue::Import& import) {
   const Peer& peer = *import.remote->peer;
   if (import.life != peer.life || peer.state != Peer::State::kUp) return;
@@ -202,8 +210,21 @@ void Interface::leave_import(SendQueue& queue, const SendQueue::Import& import) 
 
 /// Tells the process of a target that it need not keep the order of `queue` any more. Nobody asks whether it
 /// has heard that.
-void Interface::unbind(const SendQueue& queue, const Peer& peer, std::uint32_t nonce) {
+void Interface::unbind(SendQueue& queue, const Peer& peer, std::uint32_t nonce) {
   if (!needs_binding(queue)) return;
+  // It keeps one binding for all targets there, the newest: the last of them ends it.
+  bool last = true;
+  const auto hand_on = [&](std::uint32_t& kept) {
+    last = false;
+    if (is_later(nonce, kept)) kept = nonce;
+  };
+  for (SendQueue::Import& each : queue.imports) {
+    if (each.remote->peer == &peer && each.life == peer.life) hand_on(each.nonce);
+  }
+  for (SendQueue::Leaving& each : queue.leaving) {
+    if (each.host == peer.number) hand_on(each.nonce);
+  }
+  if (!last) return;
   attempted([&] {
     send_message(peer.endpoint, {.kind = PeerMessageKind::kUnbind,
                                  .own_number = peer.number,
@@ -214,12 +235,16 @@ void Interface::unbind(const SendQueue& queue, const Peer& peer, std::uint32_t n
 }
 
 void Interface::leave_imports(SendQueue& queue) {
-  const std::size_t gone = std::erase_if(queue.leaving, [&](const SendQueue::Leaving& each) {
-    if (!engine_->disconnect(now_, queue.queue, each.peer).ok()) return false;
+  for (std::size_t at = 0; at < queue.leaving.size();) {
+    const SendQueue::Leaving each = queue.leaving[at];
+    if (!engine_->disconnect(now_, queue.queue, each.peer).ok()) {
+      ++at;
+      continue;
+    }
+    queue.leaving.erase(queue.leaving.begin() + static_cast<std::ptrdiff_t>(at));
+    queue.looked_at = 0;
     if (const Peer* const left = peer(each.host)) unbind(queue, *left, each.nonce);
-    return true;
-  });
-  if (gone != 0) queue.looked_at = 0;
+  }
 }
 
 /// Posts what waits and can go: each in its turn, or in that of its remote queue where the order of records
@@ -341,11 +366,12 @@ void Interface::give_up(SendQueue& queue, const Remote& remote) {
 
 void Interface::forget(SendQueue& queue, const Remote& remote) {
   end_waiting(queue, remote);
-  std::erase_if(queue.imports, [&](const SendQueue::Import& each) {
-    if (each.remote != &remote) return false;
-    leave_import(queue, each);
-    return true;
-  });
+  const auto at = std::find_if(queue.imports.begin(), queue.imports.end(),
+                               [&](const SendQueue::Import& each) { return each.remote == &remote; });
+  if (at == queue.imports.end()) return;
+  const SendQueue::Import gone = *at;
+  queue.imports.erase(at);
+  leave_import(queue, gone);
 }
 
 }  // namespace wharf::live::urma

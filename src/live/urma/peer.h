@@ -21,6 +21,11 @@ inline constexpr TimePs kPatience = milliseconds(1500);
 
 struct SendQueue;
 
+/// Whether `nonce` was given after `other` was, to bindings of one process.
+constexpr bool is_later(std::uint32_t nonce, std::uint32_t other) {
+  return static_cast<std::int32_t>(nonce - other) > 0;
+}
+
 /// A jetty of another process whose order is kept here, or which has a well-known number.
 struct BoundJetty {
   std::uint32_t nonce = 0;  ///< Of its binding: a repeated one does not begin its order anew.

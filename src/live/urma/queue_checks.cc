@@ -28,6 +28,15 @@ engine::ServiceMode service_of(urma_transport_mode_t mode, std::uint32_t order) 
   return engine::ServiceMode::kOrderedByInitiator;
 }
 
+std::uint8_t modes_of(urma_transport_mode_t mode) {
+  std::uint8_t modes = 0;
+  for (const std::uint32_t order : {URMA_OI, URMA_OL, URMA_OT, URMA_NO}) {
+    std::uint32_t normal = order;
+    if (normalise_order(mode, normal)) modes |= ub::mask_of(service_of(mode, normal));
+  }
+  return modes;
+}
+
 namespace {
 
 bool is_policy(std::uint32_t policy) { return policy == URMA_TOKEN_NONE || policy == URMA_TOKEN_PLAIN_TEXT; }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may send to a queue, by which number a receiver knows the sender, and in which order a sender hears of
 // its requests. [URMA API, transport modes, bind, cr.remote_id]
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "live/urma/identity.h"
@@ -211,19 +213,27 @@ TEST_P(QueueSenders, AreTooManyForAProcessAtOnceAndNotForEver) {
   urma_target_jetty_t* const target = import(left, right, URMA_TM_RC);
   ASSERT_NE(target, nullptr);
   left.reach(right);
-  std::vector<urma_jetty_t*> jettys;
-  for (std::size_t at = 0; at < kMost + 8; ++at) {
-    jettys.push_back(another(left, 0));
-    ASSERT_NE(jettys.back(), nullptr);
-    ASSERT_EQ(urma_bind_jetty(jettys.back(), target), URMA_SUCCESS);
-  }
   const auto write = [&](urma_jetty_t* jetty) {
     with(left, jetty, target,
          [&] { ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8)), URMA_SUCCESS); });
     return next_record(left.send_jfc);
   };
-  for (std::size_t at = 0; at + 16 < kMost; at += 200)
-    EXPECT_EQ(write(jettys[at]).status, URMA_CR_SUCCESS) << at;
+  std::vector<urma_jetty_t*> jettys;
+  const auto bind_one = [&] {
+    jettys.push_back(another(left, 0));
+    ASSERT_NE(jettys.back(), nullptr);
+    ASSERT_EQ(urma_bind_jetty(jettys.back(), target), URMA_SUCCESS);
+  };
+  ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8)), URMA_SUCCESS);
+  ASSERT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);  // That of `left` is bound.
+  while (jettys.size() + 1 < kMost) ASSERT_NO_FATAL_FAILURE(bind_one());
+  for (urma_jetty_t* const each : jettys) {
+    with(left, each, target,
+         [&] { ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8)), URMA_SUCCESS); });
+  }
+  for (std::size_t at = 0; at < jettys.size(); ++at)
+    ASSERT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(bind_one());
   const auto begun = std::chrono::steady_clock::now();
   EXPECT_EQ(write(jettys.back()).status, URMA_CR_ACK_TIMEOUT_ERR);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(700)) << "it is refused";
@@ -240,6 +250,130 @@ TEST_P(QueueSenders, AreTooManyForAProcessAtOnceAndNotForEver) {
   EXPECT_EQ(urma_unbind_jetty(late), URMA_SUCCESS);
   EXPECT_EQ(urma_delete_jetty(late), URMA_SUCCESS);
   EXPECT_EQ(urma_unimport_jetty(target), URMA_SUCCESS);
+}
+
+// One of several targets in a process is left: the others still know the sender by its number.
+TEST_P(QueueSenders, AreKnownAfterTheyHaveLeftOneOfTheirTargets) {
+  End left;
+  End right({.device = "right"});
+  End other({.device = "right"});
+  urma_jetty_t* const named = another(left, 5);
+  ASSERT_NE(named, nullptr);
+  urma_target_jetty_t* targets[] = {import(left, right, URMA_TM_RM), import(left, other, URMA_TM_RM)};
+  End* const ends[] = {&right, &other};
+  for (int at = 0; at < 4; ++at) {
+    const int to = at % 2;
+    ASSERT_EQ(ends[to]->receive(0, 64, 1), URMA_SUCCESS);
+    with(left, named, targets[to],
+         [&] { ASSERT_EQ(left.post(URMA_OPC_SEND, left.local(0, 8), {}), URMA_SUCCESS); });
+    EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+    EXPECT_EQ(next_record(ends[to]->receive_jfc).remote_id.id, 5U) << at;
+    if (at < 2) continue;
+    // First the one that was reached first, then, after it was reached once more, the other.
+    EXPECT_EQ(urma_unimport_jetty(targets[to]), URMA_SUCCESS);
+    targets[to] = import(left, *ends[to], URMA_TM_RM);
+  }
+  ASSERT_EQ(right.receive(0, 64, 1), URMA_SUCCESS);
+  with(left, named, targets[0],
+       [&] { ASSERT_EQ(left.post(URMA_OPC_SEND, left.local(0, 8), {}), URMA_SUCCESS); });
+  EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+  EXPECT_EQ(next_record(right.receive_jfc).remote_id.id, 5U);
+  for (urma_target_jetty_t* const each : targets) EXPECT_EQ(urma_unimport_jetty(each), URMA_SUCCESS);
+  EXPECT_EQ(urma_delete_jetty(named), URMA_SUCCESS);
+}
+
+// A number is the next jetty's when its owner is gone.
+TEST_P(QueueSenders, HandTheirWellKnownNumberOn) {
+  End left({.mode = URMA_TM_RC});
+  End right({.device = "right", .mode = URMA_TM_RC});
+  for (int life = 0; life < 3; ++life) {
+    urma_jetty_t* const named = another(left, 5);
+    ASSERT_NE(named, nullptr);
+    urma_target_jetty_t* const target = import(left, right, URMA_TM_RC);
+    urma_rjetty_t rjetty{};
+    rjetty.jetty_id = named->jetty_id;
+    rjetty.trans_mode = URMA_TM_RC;
+    rjetty.type = URMA_JETTY;
+    urma_token_t none{0};
+    urma_target_jetty_t* const back = urma_import_jetty(right.context, &rjetty, &none);
+    ASSERT_EQ(urma_bind_jetty(named, target), URMA_SUCCESS);
+    ASSERT_EQ(urma_bind_jetty(right.jetty, back), URMA_SUCCESS);
+    ASSERT_EQ(right.receive(0, 64, 1), URMA_SUCCESS);
+    with(left, named, target,
+         [&] { ASSERT_EQ(left.post(URMA_OPC_SEND, left.local(0, 8), {}), URMA_SUCCESS); });
+    EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS) << life;
+    EXPECT_EQ(next_record(right.receive_jfc).remote_id.id, 5U) << life;
+    EXPECT_EQ(urma_unbind_jetty(named), URMA_SUCCESS);
+    EXPECT_EQ(urma_unbind_jetty(right.jetty), URMA_SUCCESS);
+    EXPECT_EQ(urma_unimport_jetty(target), URMA_SUCCESS);
+    EXPECT_EQ(urma_unimport_jetty(back), URMA_SUCCESS);
+    EXPECT_EQ(urma_delete_jetty(named), URMA_SUCCESS);
+  }
+}
+
+// [URMA API, fence] It waits for what waits for its process, too.
+TEST_P(QueueSenders, AFencedRequestWaitsForThoseThatWait) {
+  End left;
+  End right({.device = "right"});
+  left.reach(right);
+  urma_jetty_cfg_t cfg = left.jetty->jetty_cfg;
+  cfg.jfs_cfg.flag.bs.outorder_comp = 1;
+  urma_jetty_t* const jetty = urma_create_jetty(left.context, &cfg);
+  ASSERT_NE(jetty, nullptr);
+  urma_target_jetty_t* const known = left.target;
+  urma_target_jetty_t* const late = nobody(left);
+  ASSERT_NE(late, nullptr);
+  const auto write = [&](urma_target_jetty_t* target, std::uint64_t id, urma_jfs_wr_flag_t flag) {
+    with(left, jetty, target, [&] {
+      ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), id, flag), URMA_SUCCESS);
+    });
+  };
+  urma_jfs_wr_flag_t fenced{};
+  fenced.bs.fence = 1;
+  write(late, 1, {});
+  write(known, 2, {});
+  write(known, 3, fenced);
+  EXPECT_EQ(next_record(left.send_jfc).user_ctx, 2U) << "its queue needs no order of records";
+  EXPECT_EQ(next_record(left.send_jfc).user_ctx, 1U);
+  EXPECT_EQ(next_record(left.send_jfc).user_ctx, 3U);
+  EXPECT_EQ(urma_unimport_jetty(late), URMA_SUCCESS);
+  EXPECT_EQ(urma_delete_jetty(jetty), URMA_SUCCESS);
+}
+
+// What waits for a process is not gone through at every call of others.
+TEST_P(QueueSenders, ThatWaitKeepNoOthersWaiting) {
+  constexpr std::uint32_t kDepth = 16384;
+  End left({.send_depth = kDepth, .jfc_depth = 2 * kDepth});
+  End right({.device = "right"});
+  End beside({.receive_depth = 256});
+  left.reach(right);
+  // What a call on that address takes of this thread's own time, in nanoseconds.
+  const auto cost_of_a_call = [&] {
+    std::int64_t best = INT64_MAX;
+    for (int at = 0; at < 100; ++at) {
+      timespec begun{};
+      timespec ended{};
+      ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
+      EXPECT_EQ(beside.receive(0, 64, 1), URMA_SUCCESS);
+      ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ended);
+      const std::int64_t seconds = ended.tv_sec - begun.tv_sec;
+      best = std::min(best, seconds * 1'000'000'000 + ended.tv_nsec - begun.tv_nsec);
+    }
+    return best;
+  };
+  const std::int64_t alone = cost_of_a_call();
+  urma_target_jetty_t* const late = nobody(left);
+  ASSERT_NE(late, nullptr);
+  with(left, left.jetty, late, [&] {
+    for (std::uint32_t at = 0; at < kDepth; ++at)
+      ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), at), URMA_SUCCESS);
+  });
+  const std::int64_t beside_them = cost_of_a_call();
+  urma_cr_t record{};
+  if (urma_poll_jfc(left.send_jfc, 1, &record) == 0) {  // They have not been given up yet.
+    EXPECT_LT(beside_them, 10 * alone + 20'000);
+  }
+  EXPECT_EQ(urma_unimport_jetty(late), URMA_SUCCESS);
 }
 
 }  // namespace
