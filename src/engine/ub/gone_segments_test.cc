@@ -147,6 +147,27 @@ TEST(UbGoneSegments, ARepetitionDoesNotReadWhatIsGone) {
   }
 }
 
+// Two segments may share memory: a request has the one that it names.
+TEST(UbGoneSegments, ARequestOfAnotherSegmentGoesOn) {
+  World world;
+  const Local local(world);
+  verbs::WorkRequest request = world.request(Verb::kWrite, 64);
+  request.local[0].key = world.token(0).id;
+  world.fill(0, World::kLocal, 64);
+  bool hold = true;
+  world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    return hold && packet.source.number == 0;
+  };
+  ASSERT_EQ(world.post(request), engine::PostStatus::kOk);
+  world.pair().run_until([] { return false; }, world.now() + microseconds(5));
+  ASSERT_TRUE(world.engine(0).deregister_segment(world.now(), local.segment).ok());
+  hold = false;
+  world.run();
+  ASSERT_EQ(world.pair().host(0).completions.size(), 1u);
+  EXPECT_TRUE(world.pair().host(0).completions[0].ok());
+  EXPECT_TRUE(world.same(World::kLocal, World::kRemote, 64));
+}
+
 TEST(UbGoneSegments, AnAnswerIsNotPlacedInWhatIsGone) {
   World world;
   const Local local(world);

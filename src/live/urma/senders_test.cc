@@ -238,17 +238,16 @@ TEST_P(QueueSenders, AreTooManyForAProcessAtOnceAndNotForEver) {
   EXPECT_EQ(write(jettys.back()).status, URMA_CR_ACK_TIMEOUT_ERR);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(700)) << "it is refused";
   next_record(left.send_jfc);  // The mark.
+  // One that is unbound makes room.
+  EXPECT_EQ(urma_unbind_jetty(jettys.front()), URMA_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(bind_one());
+  EXPECT_EQ(write(jettys.back()).status, URMA_CR_SUCCESS);
   for (urma_jetty_t* const each : jettys) {
-    EXPECT_EQ(urma_unbind_jetty(each), URMA_SUCCESS);
+    if (each != jettys.front()) {
+      EXPECT_EQ(urma_unbind_jetty(each), URMA_SUCCESS);
+    }
     EXPECT_EQ(urma_delete_jetty(each), URMA_SUCCESS);
   }
-  // Those that are gone have made room.
-  urma_jetty_t* const late = another(left, 0);
-  ASSERT_NE(late, nullptr);
-  ASSERT_EQ(urma_bind_jetty(late, target), URMA_SUCCESS);
-  EXPECT_EQ(write(late).status, URMA_CR_SUCCESS);
-  EXPECT_EQ(urma_unbind_jetty(late), URMA_SUCCESS);
-  EXPECT_EQ(urma_delete_jetty(late), URMA_SUCCESS);
   EXPECT_EQ(urma_unimport_jetty(target), URMA_SUCCESS);
 }
 
@@ -280,6 +279,33 @@ TEST_P(QueueSenders, AreKnownAfterTheyHaveLeftOneOfTheirTargets) {
   EXPECT_EQ(next_record(right.receive_jfc).remote_id.id, 5U);
   for (urma_target_jetty_t* const each : targets) EXPECT_EQ(urma_unimport_jetty(each), URMA_SUCCESS);
   EXPECT_EQ(urma_delete_jetty(named), URMA_SUCCESS);
+}
+
+TEST_P(QueueSenders, GiveTheirPlaceBackWhenTheyEnd) {
+  for (const urma_transport_mode_t mode : {URMA_TM_RM, URMA_TM_UM}) {
+    End left({.mode = mode});
+    End right({.device = "right", .mode = mode});
+    urma_jetty_t* const ends = another(left, mode == URMA_TM_RM ? 5 : 0);
+    ASSERT_NE(ends, nullptr);
+    left.reach(right);
+    const auto bindings = [&] {
+      Interface& interface = *tables().contexts.find(right.context)->interface;
+      const std::lock_guard lock(interface.mutex());
+      std::size_t count = 0;
+      for (std::uint32_t number = 0; number < 64; ++number) {
+        if (const Peer* const peer = interface.peer(number)) count += peer->bound.size();
+      }
+      return count;
+    };
+    with(left, ends, left.target,
+         [&] { ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8)), URMA_SUCCESS); });
+    EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
+    EXPECT_EQ(bindings(), 1U) << mode;
+    EXPECT_EQ(urma_delete_jetty(ends), URMA_SUCCESS);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (bindings() != 0 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    EXPECT_EQ(bindings(), 0U) << mode;
+  }
 }
 
 // A number is the next jetty's when its owner is gone.
@@ -328,6 +354,8 @@ TEST_P(QueueSenders, AFencedRequestWaitsForThoseThatWait) {
       ASSERT_EQ(left.post(URMA_OPC_WRITE, left.local(0, 8), left.far(0, 8), id, flag), URMA_SUCCESS);
     });
   };
+  write(known, 0, {});
+  EXPECT_EQ(next_record(left.send_jfc).status, URMA_CR_SUCCESS);
   urma_jfs_wr_flag_t fenced{};
   fenced.bs.fence = 1;
   write(late, 1, {});

@@ -83,15 +83,29 @@ TEST_F(TwoThreads, WaitForWhatAnotherDeletes) {
 // Either nothing can be made in it any more, or it is still used.
 TEST_F(TwoThreads, MakeAnObjectInAContextThatGoes) {
   char name[] = "left";
-  for (int at = 0; at < 50; ++at) {
+  for (int at = 0; at < 8; ++at) {
     urma_context_t* const context = urma_create_context(urma_get_device_by_name(name), 0);
     urma_jfc_cfg_t cfg{};
     cfg.depth = 64;
     urma_jfc_t* made = nullptr;
     urma_status_t status = URMA_FAIL;
-    at_once(
-        context, [&] { status = urma_delete_context(context); },
-        [&] { made = urma_create_jfc(context, &cfg); });
+    std::atomic<bool> tried{false};
+    std::unique_lock lock(tables().contexts.find(context)->interface->mutex());
+    std::thread deleter([&] { status = urma_delete_context(context); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::thread maker([&] {
+      made = urma_create_jfc(context, &cfg);
+      tried = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    // No context ends meanwhile: whoever deletes it stays between its look and the end.
+    tables().contexts.for_each([&](Context&) {
+      lock.unlock();
+      for (int turn = 0; turn < 50 && !tried; ++turn)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    deleter.join();
+    maker.join();
     ASSERT_EQ(made == nullptr, status == URMA_SUCCESS) << status;
     if (made == nullptr) continue;
     ASSERT_EQ(status, URMA_EAGAIN);
