@@ -108,6 +108,124 @@ TEST(UbGoneSegments, AReceiveWhoseSegmentIsGoneIsReported) {
   EXPECT_TRUE(completions[1].ok());
 }
 
+/// Host 0 has another segment where the requests of World take their data.
+struct Local {
+  explicit Local(World& world)
+      : segment(*world.engine(0).register_segment(world.now(), {.base = World::kLocal, .length = 4096})) {}
+  verbs::WorkRequest request(World& world, Verb verb, std::uint32_t length) const {
+    verbs::WorkRequest made = world.request(verb, length);
+    made.local[0].key = segment.id;
+    return made;
+  }
+  verbs::SegmentToken segment;
+};
+
+TEST(UbGoneSegments, ARepetitionDoesNotReadWhatIsGone) {
+  for (const std::uint32_t length : {64U, 20'000U}) {
+    World world;
+    const auto segment =
+        *world.engine(0).register_segment(world.now(), {.base = World::kLocal, .length = 0x8000});
+    verbs::WorkRequest request = world.request(Verb::kWrite, length);
+    request.local[0].key = segment.id;
+    world.fill(0, World::kLocal, length);
+    bool hold = true;
+    world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+      return hold && packet.source.number == 0;
+    };
+    ASSERT_EQ(world.post(request), engine::PostStatus::kOk);
+    world.pair().run_until([] { return false; }, world.now() + microseconds(5));
+    ASSERT_TRUE(world.engine(0).deregister_segment(world.now(), segment).ok());
+    world.fill(0, World::kLocal, length, 99);
+    hold = false;
+    world.run();
+    for (const std::byte each : world.pair().memory(1).at(World::kRemote, length))
+      ASSERT_EQ(each, std::byte{0});
+    ASSERT_EQ(world.pair().host(0).completions.size(), 1u);
+    EXPECT_EQ(world.pair().host(0).completions[0].status, CompletionStatus::kLocalAccess);
+    // Requests that name another segment, or none, are not concerned.
+    EXPECT_TRUE(world.finish(world.request(Verb::kWrite, length)).ok());
+  }
+}
+
+// Two segments may share memory: a request has the one that it names.
+TEST(UbGoneSegments, ARequestOfAnotherSegmentGoesOn) {
+  World world;
+  const Local local(world);
+  verbs::WorkRequest request = world.request(Verb::kWrite, 64);
+  request.local[0].key = world.token(0).id;
+  world.fill(0, World::kLocal, 64);
+  bool hold = true;
+  world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    return hold && packet.source.number == 0;
+  };
+  ASSERT_EQ(world.post(request), engine::PostStatus::kOk);
+  world.pair().run_until([] { return false; }, world.now() + microseconds(5));
+  ASSERT_TRUE(world.engine(0).deregister_segment(world.now(), local.segment).ok());
+  hold = false;
+  world.run();
+  ASSERT_EQ(world.pair().host(0).completions.size(), 1u);
+  EXPECT_TRUE(world.pair().host(0).completions[0].ok());
+  EXPECT_TRUE(world.same(World::kLocal, World::kRemote, 64));
+}
+
+TEST(UbGoneSegments, AnAnswerIsNotPlacedInWhatIsGone) {
+  World world;
+  const Local local(world);
+  world.fill(1, World::kRemote, 64);
+  bool hold = true;
+  world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    return hold && packet.source.number == 1;
+  };
+  ASSERT_EQ(world.post(local.request(world, Verb::kRead, 64)), engine::PostStatus::kOk);
+  ASSERT_EQ(world.post(world.request(Verb::kWrite, 64, 4096)), engine::PostStatus::kOk);
+  world.pair().run_until([] { return false; }, world.now() + microseconds(5));
+  ASSERT_TRUE(world.engine(0).deregister_segment(world.now(), local.segment).ok());
+  hold = false;
+  world.run();
+  for (const std::byte each : world.pair().memory(0).at(World::kLocal, 64)) ASSERT_EQ(each, std::byte{0});
+  ASSERT_EQ(world.pair().host(0).completions.size(), 2u);
+  EXPECT_EQ(world.pair().host(0).completions[0].status, CompletionStatus::kLocalAccess);
+  EXPECT_TRUE(world.pair().host(0).completions[1].ok());
+}
+
+// The data was read, the packets have not left, and the program has its memory back.
+TEST(UbGoneSegments, DataOfAFlushedRequestDoesNotLeave) {
+  UbConfig config;
+  config.mtu = 1024;
+  World world(config);
+  UbEngine& engine = world.engine(0);
+  for (const bool flushed : {true, false}) {
+    SCOPED_TRACE(flushed);
+    const Local local(world);
+    verbs::WorkRequest request = local.request(world, Verb::kWrite, 2048);
+    ASSERT_EQ(engine.post(world.now(), world.queue(0), request, engine::Submission::kInHand),
+              engine::PostStatus::kOk);
+    static std::byte bytes[4096];
+    engine::Access access;
+    while (engine.next_access(access)) {
+      engine::AccessResult result;
+      if (access.kind == engine::AccessKind::kRead) result.data = wire::bytes_payload(bytes, access.length);
+      engine.access_done(world.now(), access.id, result);
+    }
+    if (flushed) {
+      ASSERT_TRUE(engine.fail_queue(world.now(), world.queue(0)).ok());
+    }
+    ASSERT_TRUE(engine.deregister_segment(world.now(), local.segment).ok());
+    int packets = 0;
+    wire::Packet packet;
+    while (engine.transmit(world.now(), 0, wire::kAllTrafficClasses, packet)) {
+      if (packet.ub.rtph.opcode != wire::TpOpcode::kReliable) continue;
+      ++packets;
+      EXPECT_EQ(packet.payload.length, 0u);
+      EXPECT_TRUE(packet.ub.request.poison);
+    }
+    EXPECT_EQ(packets, 2);
+    if (flushed) {
+      ASSERT_TRUE(engine.reset_queue(world.now(), world.queue(0)).ok());
+    }
+  }
+}
+
 // One event ends more requests than the completion queue holds: none is lost, whatever state its jetty is in.
 TEST(UbKeptRecords, WaitUntilTheCompletionQueueHasRoom) {
   World world;

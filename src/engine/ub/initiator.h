@@ -18,6 +18,7 @@
 #include "engine/ub/config.h"
 #include "engine/ub/jetty.h"
 #include "engine/ub/record_pool.h"
+#include "engine/ub/segment_table.h"
 #include "engine/ub/shared_room.h"
 #include "wire/packet.h"
 
@@ -136,6 +137,8 @@ class Initiator {
   /// has ended; how many.
   Result<std::size_t> take_back(TimePs now, std::uint32_t jetty, std::span<verbs::Completion> out);
   Result<void> cancel_receive(std::uint32_t jetty, std::uint64_t id);
+  /// A segment is gone: requests whose local memory it is, and which have not ended, end with kLocalAccess.
+  void revoke(TimePs now, const SegmentRange& gone);
   /// Asks for the entries of receive queue `id` that were announced.
   void fetch_shared_receives(engine::QueueId id);
   /// The receive entry for a message to `owner`; false when there is none.
@@ -292,6 +295,10 @@ class Initiator {
   void list_shared(Jetty& owner, std::uint32_t jetty_id);
   void move_shared_of(TimePs now, std::uint32_t jetty_id);
   void flush_requests(TimePs now, std::uint32_t jetty_id);
+  bool lies_in(const PostedRequest& posted, const SegmentRange& segment) const;
+  /// The local memory of a segment's request is its owner's again: what of it has not left goes as poison,
+  /// and one that would be sent again ends, with `status`.
+  void withdraw(TimePs now, std::uint32_t index, verbs::CompletionStatus status);
   void flush_receives(std::uint32_t jetty_id);
   /// A destroyed jetty with nothing outstanding: its place is free.
   void retire(TimePs now, std::uint32_t jetty_id);

@@ -256,7 +256,7 @@ void Initiator::fetch_data(std::uint32_t channel, TxPacket& packet, std::uint64_
     parts_.payloads.retain(packet.data.buffer);
     return;
   }
-  if (request.muted) {
+  if (request.local_count == 0) {
     packet.fetch_failed = true;  // It leaves as poison: the memory is its owner's again.
     fetch_failed(packet.object, engine::AccessStatus::kFault);
     return;

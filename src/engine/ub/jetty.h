@@ -20,6 +20,7 @@
 #include "engine/ub/jetty_patience.h"
 #include "engine/ub/jetty_state.h"
 #include "engine/ub/numbered_ring.h"
+#include "engine/ub/senders.h"
 #include "verbs/completion.h"
 #include "verbs/work_request.h"
 #include "wire/host_address.h"
@@ -87,6 +88,10 @@ struct PostedRequest {
       inline_data = posted.inline_data;
     } else {
       std::construct_at(&local, posted.local, posted.local_count);
+      if (local_count > 0) key = short_key(posted.local[0].key);
+      for (std::uint8_t i = 1; i < local_count; ++i) {
+        if (short_key(posted.local[i].key) != key) key = kManyKeys;
+      }
     }
     switch (posted.verb) {
       case verbs::Verb::kWriteImm:
@@ -197,6 +202,14 @@ struct PostedRequest {
   /// inlined, its queue keeps its completion; nothing has happened to it since. Jetty::others counts the
   /// rest.
   bool plain = false;
+  /// The segment that its local pieces name, a short_key(); 0: none, kManyKeys: not all the same.
+  std::uint16_t key = 0;
+
+  static constexpr std::uint16_t kManyKeys = 1;
+  /// As much of a TokenID as there is room for.
+  static constexpr std::uint16_t short_key(std::uint32_t token_id) {
+    return token_id == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(token_id | 0x8000U);
+  }
 
   /// A part of it has been cut, or it has ended.
   bool begun() const { return done || issued_all || issued > 0 || segments_open > 0; }
@@ -302,6 +315,7 @@ struct Jetty {
       false;           ///< A request ended with a fault; the queue's turn to fail comes when this input ends.
   bool dying = false;  ///< Destroyed; what had left is being confirmed.
   JettyPatience patience;
+  std::unique_ptr<Senders> senders;  ///< Null: whoever knows its token.
   std::uint32_t generation = 0;
   engine::QueueConfig config;  ///< Its service mode is never kDefault.
   bool holds_strong_back() const { return config.service == engine::ServiceMode::kOrderedByInitiator; }

@@ -211,6 +211,8 @@ class Responder {
   /// or go on as they were, if it is bound in that life already.
   Result<void> bind_sequence(wire::HostAddress host, std::uint32_t jetty, SequenceLife life);
   void forget_sequences(wire::HostAddress host);
+  /// That jetty's alone; refused while requests of its wait here.
+  Result<void> forget_sequence(wire::HostAddress host, std::uint32_t jetty);
   /// Whether such a request may have to wait for earlier ones here.
   static bool waits_for_turn(const TpChannel& channel, const wire::Btah& request);
   /// Lets requests go on whose turn has come; called when the engine settles.
@@ -284,6 +286,7 @@ class Responder {
   Jetty* target_jetty(std::uint32_t index, ContextKey& key);
   void end_dispatch(std::uint32_t index);
   bool accept_jetty(std::uint32_t index, const Jetty* jetty);
+  bool comes_from(const InboundMessage& message, const Senders& senders) const;
   bool take_entry(std::uint32_t index, Jetty& jetty, std::uint32_t jetty_id);
   const Jetty* entry_owner(const InboundMessage& message) const;
   static bool goes_into(const InboundMessage& message, const SegmentRange& segment);

@@ -87,6 +87,32 @@ void Responder::forget_sequences(wire::HostAddress host) {
   sequence_of_host_.erase(host.number);
 }
 
+Result<void> Responder::forget_sequence(wire::HostAddress host, std::uint32_t jetty) {
+  const std::uint32_t at = find_sequence(host, jetty);
+  if (at == kNoSlot) return {};
+  SequenceContext& context = *sequences_[at];
+  if (!context.waiting.empty()) {
+    return input_error(fmt::format(
+        "jetty {} of host {}: its requests wait here for earlier ones, expected none", jetty, host.number));
+  }
+  found_sequence_key_ = kNoSequence;
+  for (std::uint32_t index = 0; index < messages_.extent(); ++index) {
+    if (messages_[index].in_use() && messages_[index].sequence == at) messages_[index].sequence = kNoSlot;
+  }
+  sequence_of_.erase(sequence_key(host, jetty));
+  std::uint32_t* const first = sequence_of_host_.find(host.number);
+  WHARF_CHECK(first != nullptr);
+  if (*first == at && context.next == kNoSlot) {
+    sequence_of_host_.erase(host.number);
+  } else {
+    std::uint32_t* link = first;
+    while (*link != at) link = &sequences_[*link]->next;
+    *link = context.next;
+  }
+  context.next = std::exchange(free_sequence_, at);
+  return {};
+}
+
 std::uint32_t Responder::find_sequence(wire::HostAddress host, std::uint32_t jetty) const {
   const std::uint64_t key = sequence_key(host, jetty);
   if (key == found_sequence_key_) return found_sequence_;

@@ -94,6 +94,7 @@ bool Responder::tail_invalidate(TimePs now, std::uint32_t index) {
   const SegmentRange gone = parts_.segments.range(revoked.token_id, number);
   parts_.segments.remove(revoked.token_id);
   revoke(gone, index);
+  parts_.initiator.revoke(now, gone);
   parts_.contexts.remove(now, key);
   return true;
 }

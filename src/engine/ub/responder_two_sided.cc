@@ -39,6 +39,20 @@ void Responder::end_dispatch(std::uint32_t index) {
   if (member != nullptr && member->generation == message.entry_generation) --member->messages_in_work;
 }
 
+/// Whether a message is one that such senders send.
+bool Responder::comes_from(const InboundMessage& message, const Senders& senders) const {
+  const TpChannel& channel = parts_.tp.channel(message.channel);
+  const bool sequence = message.request.requester_type == wire::RequesterContextType::kSequence;
+  const engine::ServiceMode mode = channel.kind == ChannelKind::kUnreliable ? engine::ServiceMode::kUnordered
+                                   : channel.kind == ChannelKind::kFused
+                                       ? engine::ServiceMode::kOrderedByTransport
+                                   : sequence ? engine::ServiceMode::kOrderedByTarget
+                                              : engine::ServiceMode::kOrderedByInitiator;
+  if ((senders.modes & mask_of(mode)) == 0) return false;
+  return !senders.alone || (senders.alone->host == channel.remote &&
+                            senders.alone->jetty == (message.request.requester_id & 0xf'ffffU));
+}
+
 bool Responder::accept_jetty(std::uint32_t index, const Jetty* jetty) {
   const InboundMessage& message = messages_[index];
   if (jetty == nullptr || jetty->record.valid == 0 ||
@@ -47,9 +61,16 @@ bool Responder::accept_jetty(std::uint32_t index, const Jetty* jetty) {
     refuse(index, wire::UbResponseInfo::kJettyState);
     return false;
   }
+  if (jetty->senders != nullptr && !comes_from(message, *jetty->senders)) {
+    ++parts_.counters.refused_jetty;
+    refuse(index, wire::UbResponseInfo::kJettyState);
+    return false;
+  }
   const std::uint32_t value = message.request.token_value_present ? message.extension.token_value : 0;
+  const bool compares =
+      jetty->record.token != 0 || (jetty->senders != nullptr && jetty->senders->checks_token);
   // The value of a Write_imm belongs to its segment; a jetty's own is compared for Sends.
-  if (is_two_sided(message.request.opcode) && jetty->record.token != 0 && jetty->record.token != value) {
+  if (is_two_sided(message.request.opcode) && compares && jetty->record.token != value) {
     ++parts_.counters.refused_access;
     refuse(index, wire::UbResponseInfo::kAccess);
     return false;

@@ -287,19 +287,8 @@ void Initiator::flush_requests(TimePs now, std::uint32_t jetty_id) {
   owner.fetch_next = owner.posted();
   for (std::uint32_t index = 0; index < transactions_.extent(); ++index) {
     if (!transactions_[index].in_use() || transactions_[index].jetty != jetty_id) continue;
-    Transaction& transaction = transactions_[index];
-    transaction.plain_answer = PlainAnswer::kNone;
-    if (transaction.state != TransactionState::kBackoff) continue;
-    backoff_.set(index, kNever);  // It need not be sent again.
-    transaction.status = CompletionStatus::kFlushed;
-    if (is_sequenced(owner.config.service) &&
-        parts_.tp.channel(transaction.channel).state == ChannelState::kReady) {
-      disconnect_sequence(now, index);
-      continue;
-    }
-    transaction.answered = true;
-    transaction.state = TransactionState::kAwaiting;
-    try_finish(now, index);
+    transactions_[index].plain_answer = PlainAnswer::kNone;
+    withdraw(now, index, CompletionStatus::kFlushed);
   }
 }
 
@@ -419,6 +408,11 @@ engine::QueueState UbEngine::queue_state(QueueId queue) const {
   return owner->failed ? engine::QueueState::kError : engine::QueueState::kReady;
 }
 
+bool UbEngine::has_requests(QueueId queue) const {
+  const Jetty* owner = parts_->initiator.find(queue);
+  return owner != nullptr && !owner->requests.empty();
+}
+
 Result<void> UbEngine::fail_queue(TimePs now, QueueId queue) {
   const Jetty* owner = parts_->initiator.find(queue);
   if (owner == nullptr) return no_such_queue(queue);
@@ -429,6 +423,18 @@ Result<void> UbEngine::fail_queue(TimePs now, QueueId queue) {
 
 Result<void> UbEngine::set_patience(QueueId queue, const JettyPatience& patience) {
   return parts_->initiator.set_patience(queue, patience);
+}
+
+Result<void> UbEngine::take_from(QueueId queue, const Senders& senders) {
+  Jetty* const owner = parts_->initiator.find(queue);
+  if (owner == nullptr) return no_such_queue(queue);
+  if (owner->config.receive_queue == engine::kOwn) {
+    return input_error(
+        fmt::format("jetty {}: its receive entries are its own, expected a shared receive queue", queue));
+  }
+  if (owner->senders == nullptr) owner->senders = std::make_unique<Senders>();
+  *owner->senders = senders;
+  return {};
 }
 
 Result<void> UbEngine::suspend_queue(TimePs now, QueueId queue) {

@@ -168,6 +168,9 @@ class TpLayer {
   /// The packets of the transaction are known to have been delivered, because it was answered. Not all of
   /// them have been confirmed.
   void confirm_delivered(TimePs now, std::uint32_t channel, const Transaction& transaction);
+  /// The data of packets of transaction `object` that have not left goes back to its owner: they leave as
+  /// poison. Whether there were any.
+  bool let_data_go(std::uint32_t channel, std::uint32_t object);
   /// The channel's windows or lists changed: number packets when the engine settles.
   void touch(std::uint32_t channel);
 

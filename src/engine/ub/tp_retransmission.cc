@@ -228,6 +228,28 @@ void TpLayer::follow_round_trip(TimePs now, std::uint32_t index) {
   settle_congestion(now, index, false);
 }
 
+bool TpLayer::let_data_go(std::uint32_t index, std::uint32_t object) {
+  const Transaction& transaction = parts_.initiator.transaction(object);
+  TpChannel& channel = *channels_[index];
+  const std::uint64_t end = transaction.first_number + transaction.packets_numbered;
+  if (transaction.packets_unconfirmed == 0 || end <= channel.send.una()) return false;
+  const bool begins = transaction.first_number >= channel.send.una();
+  bool any = false;
+  for (std::uint32_t at = begins ? transaction.first_packet : channel.send.head();
+       at != kNoSlot && packets_[at].logical < end; at = packets_[at].next) {
+    TxPacket& packet = packets_[at];
+    if (packet.origin != PacketOrigin::kRequest || packet.object != object || packet.length == 0 ||
+        packet.fetch_failed || packet.confirmed)
+      continue;
+    if (packet.state != PacketState::kFetching && packet.state != PacketState::kReady) continue;
+    packet.fetch_failed = any = true;
+    if (packet.state == PacketState::kFetching) continue;  // data_done() lets go of what comes.
+    parts_.payloads.release(packet.data.buffer);
+    packet.data = {};
+  }
+  return any;
+}
+
 [[gnu::noinline]] void TpLayer::start_timer(TimePs now, std::uint32_t index) {
   TpChannel& channel = *channels_[index];
   if (channel.timer_held) {

@@ -56,6 +56,7 @@ Result<void> UbEngine::deregister_segment(TimePs now, verbs::SegmentToken token)
   const SegmentRange gone = parts_->segments.range(token.id, number);
   parts_->segments.remove(token.id);
   parts_->responder.revoke(gone);
+  parts_->initiator.revoke(now, gone);
   parts_->contexts.remove(now, {ContextKind::kMr, number});
   parts_->settle(now);
   return {};
@@ -155,6 +156,10 @@ Result<void> UbEngine::disconnect(TimePs, engine::QueueId queue, engine::PeerId 
   if (parts_->initiator.find(queue) == nullptr)
     return input_error(fmt::format("jetty {}: no such queue", queue));
   return parts_->initiator.forget(queue, peer);
+}
+
+Result<void> UbEngine::forget_jetty(wire::HostAddress remote, std::uint32_t jetty) {
+  return parts_->responder.forget_sequence(remote, jetty);
 }
 
 Result<void> UbEngine::forget_host(TimePs now, wire::HostAddress remote) {

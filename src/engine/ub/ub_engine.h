@@ -17,6 +17,7 @@
 #include "engine/ub/config.h"
 #include "engine/ub/counters.h"
 #include "engine/ub/jetty_patience.h"
+#include "engine/ub/senders.h"
 #include "wire/payload_pool.h"
 
 namespace wharf::ub {
@@ -50,6 +51,8 @@ class UbEngine {
   Result<engine::QueueId> create_receive_queue(TimePs now, const engine::ReceiveQueueConfig& config);
   Result<engine::QueueId> create_group(TimePs now, const engine::GroupConfig& config);
   engine::QueueState queue_state(engine::QueueId queue) const;
+  /// Whether a request of `queue` has not ended, or has not been reported.
+  bool has_requests(engine::QueueId queue) const;
   Result<void> fail_queue(TimePs now, engine::QueueId queue);
   Result<void> reset_queue(TimePs now, engine::QueueId queue);
   /// Nothing more is begun, refused in another state than ready; requests that have been end as they do. With
@@ -57,6 +60,9 @@ class UbEngine {
   Result<void> suspend_queue(TimePs now, engine::QueueId queue);
   /// From now on `queue` is as patient as this; codes outside their ranges are refused.
   Result<void> set_patience(engine::QueueId queue, const JettyPatience& patience);
+  /// From now on `queue`, which has a shared receive queue, refuses messages of others than `senders`, those
+  /// that have a receive entry already not. [URMA API, bind]
+  Result<void> take_from(engine::QueueId queue, const Senders& senders);
   /// Goes on with the requests that a suspended queue has kept.
   Result<void> resume_queue(TimePs now, engine::QueueId queue);
   /// Requests that a suspended queue has never begun end with kUnhandled here, the oldest first, as many as
@@ -67,7 +73,8 @@ class UbEngine {
   Result<void> arm(TimePs now, engine::QueueId queue, const engine::Arming& arming);
   engine::PostStatus doorbell(TimePs now, engine::QueueId queue, engine::RingSide side, std::uint32_t count);
   Result<verbs::SegmentToken> register_segment(TimePs now, const verbs::SegmentConfig& config);
-  /// Later accesses with this token are refused; accesses under way finish.
+  /// Later accesses with this token are refused; accesses under way finish. Requests whose local memory it is
+  /// end with kLocalAccess, and what they still have to say goes out as poison.
   Result<void> deregister_segment(TimePs now, verbs::SegmentToken token);
   Result<engine::ExchangeBlob> export_queue(engine::QueueId queue) const;
   /// Imports the jetty in `blob`. The first import of a host makes the channel to it; packets flow when both
@@ -78,6 +85,9 @@ class UbEngine {
   /// `queue` is the one that connected. Refused while requests to the peer are outstanding. The channel stays
   /// for the other jetties.
   Result<void> disconnect(TimePs now, engine::QueueId queue, engine::PeerId peer);
+  /// Jetty `jetty` of host `remote`, whose order is kept here, sends no more. Refused while requests of its
+  /// wait for earlier ones.
+  Result<void> forget_jetty(wire::HostAddress remote, std::uint32_t jetty);
   /// Host `remote` is gone for good: requests to it end with kRetryExhausted or kFlushed, its jetties are no
   /// peers any more, and its channel's memory serves the next host. Refused while a load or store of it is in
   /// execution, whose answer would reach that next host. Does nothing for a host without a channel.

@@ -101,8 +101,13 @@ Result<ShmListener> ShmListener::open(const std::string& name) {
   if (!socket.open() ||
       ::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address.system), address.length) != 0 ||
       ::listen(socket.number(), kBacklog) != 0) {
-    return Error{ErrorKind::kEnvironment, fmt::format("shm:{} cannot be used: {}; another name may be free",
-                                                      name, std::strerror(errno))};
+    const int reason = errno;
+    const Error error{
+        ErrorKind::kEnvironment,
+        fmt::format("shm:{} cannot be used: {}; another name may be free", name, std::strerror(reason))};
+    socket = Descriptor();
+    errno = reason;
+    return error;
   }
   return ShmListener(std::move(socket));
 }

@@ -156,10 +156,12 @@ Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local, const SocketConfig& 
   socklen_t size = sizeof address;
   if (::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
       ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    const int reason = errno;
     const Error error{ErrorKind::kEnvironment,
                       fmt::format("UDP {} cannot be used: {}; another port may be free",
-                                  format_endpoint(local), std::strerror(errno))};
+                                  format_endpoint(local), std::strerror(reason))};
     ::close(descriptor);
+    errno = reason;
     return error;
   }
   Descriptor owner(descriptor);  // Its buffers may find no memory.

@@ -187,10 +187,9 @@ urma_status_t urma_delete_context(urma_context_t* ctx) {
   const std::lock_guard lock(Library::get().mutex());
   Context* const context = tables().contexts.find(ctx);
   if (context == nullptr) return URMA_EINVAL;
-  {
-    const Interface::Section section(*context->interface);
-    if (context->children != 0) return URMA_EAGAIN;
-  }
+  // Another thread that waits to make something in it finds it gone.
+  const Interface::Section section(*context->interface);
+  if (context->children != 0) return URMA_EAGAIN;
   signal(context->api.async_fd);  // Whoever waits there looks, and finds it gone.
   ::close(context->api.async_fd);
   ::pthread_mutex_destroy(&context->api.mutex);

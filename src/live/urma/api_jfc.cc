@@ -211,6 +211,8 @@ urma_status_t urma_rearm_jfc(urma_jfc_t* jfc, bool solicited_only) {
 int urma_wait_jfc(urma_jfce_t* jfce, uint32_t jfc_cnt, int time_out, urma_jfc_t* jfc[]) {
   if (jfc_cnt == 0 || jfc == nullptr) return -1;
   Watch watch;
+  const TimeLeft time(time_out);
+  bool last = time_out == 0;
   const auto take = [&](Jfce& found) {
     int taken = 0;
     while (static_cast<std::uint32_t>(taken) < jfc_cnt && found.first_ready != nullptr) {
@@ -219,22 +221,22 @@ int urma_wait_jfc(urma_jfce_t* jfce, uint32_t jfc_cnt, int time_out, urma_jfc_t*
       jfc[taken++] = &ready->api;
     }
     if (found.first_ready == nullptr) quiet(found.api.fd);
-    if (taken == 0 && time_out != 0 && !watch.on(found.api.fd)) return -1;
+    if (taken == 0 && !last && !watch.on(found.api.fd)) return -1;
     return taken;
   };
   for (;;) {
-    // Another thread may have deleted it while this one waited.
+    // Another thread may have deleted it while this one waited, or taken the event that woke both.
     const int taken = with(tables().jfces, jfce, take, -1, -1);
-    if (taken != 0 || time_out == 0) return taken;
+    if (taken != 0 || last) return taken;
     pollfd wait{watch.descriptor(), POLLIN, 0};
-    const int got = ::poll(&wait, 1, time_out);
+    const int got = ::poll(&wait, 1, time.left());
     if (got == 0) return 0;
     if (got < 0) {
       // 512 says "interrupted, call again" to programs of this interface.
       errno = errno == EINTR ? 512 : errno;
       return errno == 512 ? 0 : -1;
     }
-    if (time_out > 0) time_out = 0;  // What is there, or another took it.
+    last = time.left() == 0;
   }
 }
 

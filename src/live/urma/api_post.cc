@@ -147,6 +147,11 @@ bool take_atomic(const Interface& interface, const urma_sge_t* dst, const urma_s
   return take_local(interface, src, 1, out) && take_remote(dst, 1, dst->len, out);
 }
 
+/// Records come in the order of posting unless the queue allows otherwise.
+bool reports_in_order(const urma_jfs_wr_t& wr, const urma_jfs_cfg_t& cfg) {
+  return cfg.flag.bs.outorder_comp == 0 || wr.flag.bs.comp_order != 0;
+}
+
 /// Everything of `wr` but its target. False: it cannot be.
 bool translate(Interface& interface, const urma_jfs_wr_t& wr, const urma_jfs_cfg_t& cfg, verbs::Verb verb,
                verbs::WorkRequest& out) {
@@ -157,8 +162,7 @@ bool translate(Interface& interface, const urma_jfs_wr_t& wr, const urma_jfs_cfg
   out.signaled = wr.flag.bs.complete_enable != 0;
   out.fence = wr.flag.bs.fence != 0;
   out.solicited = wr.flag.bs.solicited_enable != 0;
-  // Records come in the order of posting unless the queue allows otherwise.
-  out.completion_in_order = cfg.flag.bs.outorder_comp == 0 || wr.flag.bs.comp_order != 0;
+  out.completion_in_order = reports_in_order(wr, cfg);
   switch (verb) {
     case verbs::Verb::kWrite:
     case verbs::Verb::kWriteImm:
@@ -213,19 +217,22 @@ bool translate(Interface& interface, const urma_jfs_wr_t& wr, const urma_jfs_cfg
   return false;
 }
 
+/// What this transport does not have ends with a record that says so, behind those of the requests before it.
+urma_status_t refuse_one(QueueSide& side, const verbs::WorkRequest& request) {
+  const bool room = side.context->interface->refuse(side.queue, request) == engine::PostStatus::kOk;
+  return room ? URMA_SUCCESS : URMA_ENOMEM;
+}
+
 urma_status_t post_one(QueueSide& side, const urma_jfs_cfg_t& cfg, const TargetJetty* bound,
                        const urma_jfs_wr_t& wr) {
   Interface& interface = *side.context->interface;
   if (side.state != URMA_JETTY_STATE_READY) return URMA_EINVAL;
   const std::optional<verbs::Verb> verb = verb_of(wr.opcode);
   if (!verb) {
-    // What this transport does not have ends with a record that says so.
-    verbs::Completion ended;
-    ended.id = wr.user_ctx;
-    ended.status = verbs::CompletionStatus::kUnsupportedOpcode;
-    ended.queue = side.queue.queue;
-    side.completed(ended);
-    return URMA_SUCCESS;
+    verbs::WorkRequest request;
+    request.id = wr.user_ctx;
+    request.completion_in_order = reports_in_order(wr, cfg);
+    return refuse_one(side, request);
   }
   const TargetJetty* const target = wr.tjetty == nullptr ? bound : tables().targets.find(wr.tjetty);
   if (target == nullptr || target->context->interface != &interface) return URMA_EINVAL;
@@ -245,15 +252,9 @@ urma_status_t post_one(QueueSide& side, const urma_jfs_cfg_t& cfg, const TargetJ
       case engine::PostStatus::kQueueFull:
         status = URMA_ENOMEM;
         break;
-      case engine::PostStatus::kUnsupported: {
-        verbs::Completion ended;
-        ended.id = wr.user_ctx;
-        ended.status = verbs::CompletionStatus::kUnsupportedOpcode;
-        ended.queue = side.queue.queue;
-        side.completed(ended);
-        status = URMA_SUCCESS;
+      case engine::PostStatus::kUnsupported:
+        status = refuse_one(side, request);
         break;
-      }
       case engine::PostStatus::kBadQueue:
       case engine::PostStatus::kBadRequest:
         break;

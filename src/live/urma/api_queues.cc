@@ -67,6 +67,14 @@ urma_status_t make_queue(QueueSide& side, const urma_jfs_cfg_t& cfg, engine::Que
   return URMA_SUCCESS;
 }
 
+/// Whose messages a queue takes: those of its own transport mode. [URMA API]
+urma_status_t set_senders(QueueSide& side, urma_transport_mode_t mode, const urma_jfr_cfg_t& receives) {
+  side.queue.modes = modes_of(mode);
+  side.queue.checks_token = receives.flag.bs.token_policy != URMA_TOKEN_NONE;
+  const bool told = attempted([&] { side.context->interface->set_partner(side.queue, nullptr); });
+  return told ? URMA_SUCCESS : URMA_ENOMEM;
+}
+
 /// Programs that set nothing leave zero. Of a time that stands for the usual value, for the shortest would
 /// fail what takes its time; of `rnr_retry`, a count, it means none.
 std::uint8_t or_usual(std::uint8_t code, std::uint8_t usual) { return code == 0 ? usual : code; }
@@ -179,8 +187,14 @@ urma_status_t activate(Jfr& jfr) {
     return URMA_ENOMEM;
   }
   WHARF_CHECK(interface.engine().set_patience(*named, patience_of({}, cfg.min_rnr_timer)).ok());
-  jfr.receives = *receives;
   jfr.side.queue.queue = *named;
+  if (const urma_status_t told = set_senders(jfr.side, cfg.trans_mode, cfg); told != URMA_SUCCESS) {
+    interface.watch_receives(*receives, nullptr);
+    interface.destroy_queue(jfr.side.queue);
+    (void)interface.engine().destroy_queue(interface.now(), *receives);
+    return told;
+  }
+  jfr.receives = *receives;
   jfr.side.receive_jfc = jfc;
   jfr.side.state = URMA_JETTY_STATE_READY;
   jfr.state = URMA_JFR_STATE_READY;
@@ -253,6 +267,12 @@ urma_status_t activate(Jetty& jetty) {
       make_queue(jetty.side, cfg.jfs_cfg, config, patience_of(cfg.jfs_cfg, receives.min_rnr_timer));
   if (status == URMA_ENOMEM) return status;
   if (status != URMA_SUCCESS) return config.public_id != 0 ? URMA_EEXIST : status;
+  jetty.side.queue.name = config.public_id;
+  if (const urma_status_t told = set_senders(jetty.side, cfg.jfs_cfg.trans_mode, receives);
+      told != URMA_SUCCESS) {
+    end_queue(jetty.side);
+    return told;
+  }
   jetty.side.send_jfc = send;
   jetty.side.receive_jfc = receive;
   jetty.jfr = jfr;
@@ -310,7 +330,7 @@ urma_status_t change_state(QueueSide& side, urma_jetty_state_t wanted) {
     case URMA_JETTY_STATE_READY:
       if (was == URMA_JETTY_STATE_SUSPENDED)
         done = engine.resume_queue(interface.now(), side.queue.queue).ok();
-      if (was == URMA_JETTY_STATE_RESET && side.queue.queue != engine::kOwn) done = true;
+      if (was == URMA_JETTY_STATE_RESET) done = engine.reset_queue(interface.now(), side.queue.queue).ok();
       break;
     case URMA_JETTY_STATE_SUSPENDED:
       if (was == URMA_JETTY_STATE_READY) done = engine.suspend_queue(interface.now(), side.queue.queue).ok();
@@ -321,11 +341,13 @@ urma_status_t change_state(QueueSide& side, urma_jetty_state_t wanted) {
       }
       break;
     case URMA_JETTY_STATE_RESET:
-      if (was == URMA_JETTY_STATE_ERROR) done = engine.reset_queue(interface.now(), side.queue.queue).ok();
+      // The engine goes from error to ready at once: so it is reset when the program wants it ready.
+      if (was == URMA_JETTY_STATE_ERROR) done = true;
       break;
   }
   if (!done) return URMA_EINVAL;
   side.queue.held = wanted == URMA_JETTY_STATE_SUSPENDED;
+  side.queue.looked_at = 0;
   side.state = wanted;
   return URMA_SUCCESS;
 }

@@ -79,6 +79,7 @@ TargetJetty* make_target(Context& context, const TargetChoice& choice, const urm
 /// The jetty has no peer any more.
 void unbind(Jetty& jetty) {
   if (jetty.bound == nullptr) return;
+  jetty.context->interface->set_partner(jetty.side.queue, nullptr);
   jetty.context->interface->forget(jetty.side.queue, jetty.bound->remote);
   --jetty.bound->bound;
   jetty.bound = nullptr;
@@ -124,6 +125,7 @@ urma_status_t bind(Jetty& jetty, TargetJetty& target) {
   }
   if (jetty.bound != nullptr) return URMA_EEXIST;
   if (!jetty.context->interface->bind(jetty.side.queue, target.remote)) return URMA_EINVAL;
+  jetty.context->interface->set_partner(jetty.side.queue, &target.remote);
   jetty.bound = &target;
   jetty.api.remote_jetty = &target.api;
   ++target.bound;
@@ -319,7 +321,8 @@ urma_status_t urma_unbind_jetty_async(urma_jetty_t* jetty) { return urma_unbind_
 int urma_wait_notify(urma_notifier_t* notifier, uint32_t cnt, urma_notify_t* notify, int timeout) {
   if (cnt == 0 || notify == nullptr) return -1;
   Watch watch;
-  bool waited = false;
+  const TimeLeft time(timeout);
+  bool last = timeout == 0;
   const auto take = [&](Notifier& found) {
     int taken = 0;
     while (static_cast<std::uint32_t>(taken) < cnt && !found.notes.empty()) {
@@ -327,17 +330,18 @@ int urma_wait_notify(urma_notifier_t* notifier, uint32_t cnt, urma_notify_t* not
       found.notes.pop_front();
     }
     if (found.notes.empty()) quiet(found.api.fd);
-    if (taken == 0 && timeout != 0 && !waited && !watch.on(found.api.fd)) return -1;
+    if (taken == 0 && !last && !watch.on(found.api.fd)) return -1;
     return taken;
   };
-  for (;; waited = true) {
-    // Another thread may have deleted it while this one waited.
+  for (;;) {
+    // Another thread may have deleted it while this one waited, or taken the note that woke both.
     const int taken = with(tables().notifiers, notifier, take, -1, -1);
-    if (taken != 0 || timeout == 0 || waited) return taken;
+    if (taken != 0 || last) return taken;
     pollfd wait{watch.descriptor(), POLLIN, 0};
-    const int got = ::poll(&wait, 1, timeout);
+    const int got = ::poll(&wait, 1, time.left());
     if (got == 0) return 0;
     if (got < 0) return errno == EINTR ? 0 : -1;
+    last = time.left() == 0;
   }
 }
 urma_status_t urma_ack_notify(urma_context_t* ctx, uint32_t, urma_notify_t* notify) {

@@ -401,6 +401,12 @@ void Interface::destroy_queue(SendQueue& queue) {
   queue.parked.clear();
   queue.leaving.clear();
   if (queue.queue == engine::kOwn) return;
+  while (!queue.imports.empty()) {
+    const SendQueue::Import each = queue.imports.back();
+    queue.imports.pop_back();
+    const Peer& peer = *each.remote->peer;
+    if (each.life == peer.life && peer.state == Peer::State::kUp) unbind(queue, peer, each.nonce);
+  }
   owners_[queue.queue] = nullptr;
   // Without memory the engine may keep its place for good; nobody hears of it any more.
   bool ended = true;

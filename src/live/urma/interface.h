@@ -36,6 +36,11 @@ class QueueOwner {
   ~QueueOwner() = default;
 };
 
+/// Whether a target numbers the requests of such a queue, or has to have a channel for them.
+constexpr bool keeps_order(engine::ServiceMode service) {
+  return service != engine::ServiceMode::kOrderedByInitiator && service != engine::ServiceMode::kDefault;
+}
+
 /// A queue elsewhere that requests name.
 struct Remote {
   Peer* peer = nullptr;
@@ -43,13 +48,18 @@ struct Remote {
   std::uint32_t id = 0;
   wire::TargetContextType type = wire::TargetContextType::kJetty;
   std::uint32_t token = 0;
+  mutable std::uint64_t waited_in =
+      0;  ///< The last look at waiting requests in which one to it went on waiting.
 };
 
 /// A queue of this interface as its requests see it.
 struct SendQueue {
   struct Parked {
-    const Remote* remote = nullptr;
+    const Remote* remote = nullptr;  ///< Null: it will be reported as one that this transport does not have.
     verbs::WorkRequest request;
+
+    /// Whether it waits for all requests before it, or for those to the same queue alone.
+    bool waits_for_all() const { return request.completion_in_order || request.fence; }
   };
   /// What the engine knows of a remote queue, in one life of its process.
   struct Import {
@@ -66,17 +76,26 @@ struct SendQueue {
   /// An import that is wanted no more, while requests to it are outstanding.
   struct Leaving {
     engine::PeerId peer = verbs::kNoPeer;
-    std::uint32_t host = 0;  ///< Peer::number
+    std::uint32_t host = 0;   ///< Peer::number
+    std::uint32_t nonce = 0;  ///< Import::nonce
   };
 
   engine::QueueId queue = engine::kOwn;
   engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;
   std::uint32_t depth = 0;
   QueueOwner* owner = nullptr;
+  std::uint32_t name = 0;     ///< The well-known number of the jetty, or 0.
   bool held = false;          ///< Suspended: what waits stays where it is.
   std::deque<Parked> parked;  ///< Requests whose target cannot be reached yet, and those behind them.
+  /// Interface::changes_ when they were looked at last; 0: they are to be looked at in any case.
+  std::uint64_t looked_at = 0;
   std::vector<Import> imports;
   std::vector<Leaving> leaving;  ///< Has room for all imports.
+
+  // Whose messages it takes.
+  std::uint8_t modes = 0xff;        ///< ub::Senders::modes
+  bool checks_token = false;        ///< ub::Senders::checks_token
+  const Remote* partner = nullptr;  ///< That one's alone.
 };
 
 /// Counts of an interface.
@@ -92,7 +111,7 @@ class Interface {
  public:
   /// Peers that imports name at once. Of others GreetedPeers says how many there are.
   static constexpr std::size_t kPeersMost = 1U << 16U;
-  /// Jettys of one peer whose order is kept here. Choice: what asks for more is not answered.
+  /// Jettys of one peer whose order is kept here. What asks for more is refused.
   static constexpr std::size_t kBindingsOfPeer = 1024;
   /// Of all peers.
   static constexpr std::size_t kBindingsMost = 1U << 16U;
@@ -152,6 +171,11 @@ class Interface {
   /// Asks the process of `remote` to keep the order of `queue`, before the first request does. False: the
   /// engine does not take it.
   bool bind(SendQueue& queue, const Remote& remote);
+  /// A request that this transport does not have is reported, in its turn.
+  engine::PostStatus refuse(SendQueue& queue, const verbs::WorkRequest& request);
+  /// From now on `queue` takes messages of the queue that `partner` names alone; null: of all that have its
+  /// mode.
+  void set_partner(SendQueue& queue, const Remote* partner);
   /// Requests that wait are flushed, the last one with `mark`.
   void flush_parked(SendQueue& queue, verbs::DrainMark mark);
 
@@ -178,6 +202,11 @@ class Interface {
   void take_message(const UdpEndpoint& from, const PeerMessage& message);
   void take_hello(const UdpEndpoint& from, const PeerMessage& message);
   void take_bind(Peer& peer, const PeerMessage& message);
+  bool keep_binding(Peer& peer, const PeerMessage& message);
+  void take_binding_answer(const Peer& peer, const PeerMessage& message);
+  void take_unbind(Peer& peer, const PeerMessage& message);
+  void tell_senders(SendQueue& queue);
+  void tell_partners(const Peer& peer);
   void send_message(const UdpEndpoint& to, PeerMessage message);
   void ask(Peer& peer);
   Peer* find(const UdpEndpoint& endpoint);
@@ -201,6 +230,7 @@ class Interface {
   void ask_binding(SendQueue& queue, SendQueue::Import& import);
   void park(SendQueue& queue);
   void leave_import(SendQueue& queue, const SendQueue::Import& import);
+  void unbind(SendQueue& queue, const Peer& peer, std::uint32_t nonce);
   void leave_imports(SendQueue& queue);
   void unpark(SendQueue& queue);
   void unpark_all();
@@ -230,6 +260,8 @@ class Interface {
   std::unordered_map<std::uint32_t, Peer*> peer_of_number_;
   /// Queues with requests that wait, a binding that is asked for, or an import that is to go.
   std::vector<SendQueue*> parking_;
+  std::uint64_t changes_ = 1;  ///< What requests may have waited for has happened so often.
+  std::uint64_t looks_ = 0;    ///< At requests that wait.
   std::vector<Peer*> asking_;
   std::vector<Peer*> lost_;  ///< The engine gave them up.
   std::uint32_t next_number_ = 1;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who the other processes are: greeting them, binding jettys whose order they keep, losing them, and the
-// requests that wait meanwhile. docs/decisions/0067
+// Who the other processes are: greeting them, keeping the order of their jettys, losing them.
+// docs/decisions/0067
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "base/vector_room.h"
 #include "engine/ub/channel_lane.h"
@@ -14,23 +15,15 @@
 namespace wharf::live::urma {
 namespace {
 
-constexpr TimePs kFirstGap = milliseconds(1);
-constexpr TimePs kLongestGap = milliseconds(64);
-/// Requests wait so long for a process that does not answer, which is about as long as the retries of a
-/// channel.
-constexpr TimePs kPatience = milliseconds(1500);
-
 std::uint64_t key_of(const UdpEndpoint& endpoint) {
   return (std::uint64_t{endpoint.address} << 16U) | endpoint.port;
 }
 
-/// The port is the target's, the process is not. [0067]
-bool is_another(const Remote& remote) {
-  return remote.peer->state == Peer::State::kUp && remote.peer->uasid != remote.uasid;
-}
-
-bool needs_binding(engine::ServiceMode service) {
-  return service != engine::ServiceMode::kOrderedByInitiator && service != engine::ServiceMode::kDefault;
+/// What `import` was. The next request asks for it anew.
+SendQueue::Import taken_out(SendQueue::Import& import) {
+  SendQueue::Import fresh;
+  fresh.remote = import.remote;
+  return std::exchange(import, fresh);
 }
 
 }  // namespace
@@ -169,15 +162,11 @@ void Interface::take_message(const UdpEndpoint& from, const PeerMessage& message
       take_bind(*peer, message);
       break;
     case PeerMessageKind::kBound:
-      for (SendQueue* queue : parking_) {
-        for (SendQueue::Import& each : queue->imports) {
-          if (each.remote->peer != peer || each.nonce != message.nonce || each.bound ||
-              each.life != peer->life)
-            continue;
-          each.bound = true;
-          each.ask_at = kNever;
-        }
-      }
+    case PeerMessageKind::kNotBound:
+      take_binding_answer(*peer, message);
+      break;
+    case PeerMessageKind::kUnbind:
+      take_unbind(*peer, message);
       break;
     case PeerMessageKind::kBye:
       lose(*peer);
@@ -257,6 +246,8 @@ void Interface::bring_up(Peer& peer, const PeerMessage& message) {
   std::erase(asking_, &peer);  // Without memory until here it goes on asking.
   peer.state = Peer::State::kUp;
   ++peer.life;
+  ++changes_;
+  tell_partners(peer);
 }
 
 /// The channel is gone: what is outstanding ends with an error, what waits asks for a new one.
@@ -275,6 +266,7 @@ void Interface::lose(Peer& peer) {
   bindings_ -= peer.bound.size();
   peer.bound.clear();
   greeted_.remove(peer);
+  ++changes_;
 }
 
 /// What the port knows to be gone will not answer, however long one asks.
@@ -291,261 +283,73 @@ void Interface::lose_gone() {
 
 void Interface::take_bind(Peer& peer, const PeerMessage& message) {
   const auto known = peer.bound.find(message.jetty);
-  const bool fresh = known == peer.bound.end();
-  if (fresh) {
-    if (peer.bound.size() >= kBindingsOfPeer) return;
-    while (bindings_ >= kBindingsMost) {
-      Peer* const other = greeted_.first();
-      if (other == nullptr || other == &peer) return;
-      evict(*other);
-    }
-  }
   // A numbering is given once, and later ones are greater: an older one comes late and means nothing now.
-  if (!fresh && static_cast<std::int32_t>(message.nonce - known->second) < 0) return;
-  if (fresh || known->second != message.nonce) {
-    // The control queue says what the peer's jetty is; nothing is sent through the import.
-    const auto made = connect(control_, peer, message.jetty, wire::TargetContextType::kJetty, 0,
-                              static_cast<engine::ServiceMode>(message.service), message.nonce);
-    if (!made) return;
-    (void)engine_->disconnect(now_, control_, *made);
-    peer.bound[message.jetty] = message.nonce;
-    if (fresh) ++bindings_;
-  }
-  send_message(peer.endpoint, {.kind = PeerMessageKind::kBound,
+  if (known != peer.bound.end() && is_later(known->second.nonce, message.nonce)) return;
+  const bool again = known != peer.bound.end() && known->second.nonce == message.nonce;
+  const bool kept = again || keep_binding(peer, message);
+  send_message(peer.endpoint, {.kind = kept ? PeerMessageKind::kBound : PeerMessageKind::kNotBound,
                                .own_number = peer.number,
                                .peer_number = peer.own_number,
                                .nonce = message.nonce});
 }
 
-// --- Imports and requests that wait
-
-/// What the engine knows of `remote` for `queue`; null while its process cannot be reached, and when the
-/// engine does not take it, which `refused` says.
-SendQueue::Import* Interface::import(SendQueue& queue, const Remote& remote, bool& refused) {
-  refused = false;
-  Peer& peer = *remote.peer;
-  if (peer.state != Peer::State::kUp || is_another(remote)) return nullptr;
-  auto at = std::find_if(queue.imports.begin(), queue.imports.end(),
-                         [&](const SendQueue::Import& each) { return each.remote == &remote; });
-  if (at != queue.imports.end() && at->life == peer.life) return &*at;
-  if (at == queue.imports.end()) {
-    make_room_for_one(queue.imports);
-    at = queue.imports.end();
+bool Interface::keep_binding(Peer& peer, const PeerMessage& message) {
+  const bool fresh = !peer.bound.contains(message.jetty);
+  if (fresh) {
+    if (peer.bound.size() >= kBindingsOfPeer) return false;
+    while (bindings_ >= kBindingsMost) {
+      Peer* const other = greeted_.first();
+      if (other == nullptr || other == &peer) return false;
+      evict(*other);
+    }
   }
-  // One at a time, and one that is still used comes first.
-  if (ub::is_sequenced(queue.service) && !queue.leaving.empty()) return nullptr;
-  // Later, when it has to go, there is memory for it.
-  if (const std::size_t most = queue.imports.size() + queue.leaving.size() + 1;
-      queue.leaving.capacity() < most)
-    queue.leaving.reserve(2 * most);
-  if (parking_.capacity() < owners_.size()) parking_.reserve(2 * owners_.size());
-  // It changes whenever the engine begins to number the queue's requests from 0 anew, as the peer has to
-  // then.
-  const std::uint32_t nonce =
-      ub::decode_queue_blob(engine_->export_queue(queue.queue).value()).value().numbering;
-  // The peer's jetty is said to keep no order here: that is for take_bind() to know, which may have bound it.
-  const auto made = connect(queue.queue, peer, remote.id, remote.type, remote.token,
-                            engine::ServiceMode::kOrderedByInitiator);
+  BoundJetty& kept = peer.bound[message.jetty];
+  if (fresh) ++bindings_;
+  const auto service = static_cast<engine::ServiceMode>(message.service);
+  bool made = true;
+  if (keeps_order(service)) {
+    // The control queue says what the peer's jetty is; nothing is sent through the import.
+    const auto import =
+        connect(control_, peer, message.jetty, wire::TargetContextType::kJetty, 0, service, message.nonce);
+    made = import.ok();
+    if (made) (void)engine_->disconnect(now_, control_, *import);
+  }
   if (!made) {
-    refused = true;
-    return nullptr;
+    if (fresh) {
+      peer.bound.erase(message.jetty);
+      --bindings_;
+    }
+    return false;
   }
-  if (*made >= imported_.size() && !attempted([&] { imported_.resize(*made + 1, nullptr); })) {
-    (void)engine_->disconnect(now_, queue.queue, *made);
-    throw std::bad_alloc();
-  }
-  if (at == queue.imports.end()) at = queue.imports.insert(queue.imports.end(), SendQueue::Import{});
-  *at = SendQueue::Import{};
-  at->remote = &remote;
-  at->peer = *made;
-  at->life = peer.life;
-  at->bound = !needs_binding(queue.service);
-  imported_[*made] = &peer;
-  if (!at->bound) {
-    at->nonce = nonce;
-    at->ask_gap = kFirstGap;
-    at->give_up_at = now_ + kPatience;
-    ask_binding(queue, *at);
-  }
-  return &*at;
+  kept = {message.nonce, message.name};
+  if (message.name != 0) tell_partners(peer);
+  return true;
 }
 
-void Interface::ask_binding(SendQueue& queue, SendQueue::Import& import) {
-  const Peer& peer = *import.remote->peer;
-  send_message(peer.endpoint, {.kind = PeerMessageKind::kBind,
-                               .service = static_cast<std::uint8_t>(queue.service),
-                               .own_number = peer.number,
-                               .peer_number = peer.own_number,
-                               .jetty = queue.queue,
-                               .target = import.remote->id,
-                               .nonce = import.nonce});
-  import.ask_at = now_ + import.ask_gap;
-  park(queue);
+void Interface::take_unbind(Peer& peer, const PeerMessage& message) {
+  const auto known = peer.bound.find(message.jetty);
+  if (known == peer.bound.end() || is_later(known->second.nonce, message.nonce)) return;
+  // Requests of its may wait here for earlier ones: then it stays.
+  if (!engine_->forget_jetty(wire::HostAddress{peer.number}, message.jetty).ok()) return;
+  peer.bound.erase(known);
+  --bindings_;
 }
 
-/// It is looked at in every settle() from now on, as long as there is something.
-void Interface::park(SendQueue& queue) {
-  if (std::find(parking_.begin(), parking_.end(), &queue) == parking_.end()) parking_.push_back(&queue);
-}
-
-bool Interface::is_asking_binding(const SendQueue& queue) const {
-  return std::any_of(queue.imports.begin(), queue.imports.end(),
-                     [](const SendQueue::Import& each) { return each.ask_at != kNever; });
-}
-
-bool Interface::bind(SendQueue& queue, const Remote& remote) {
-  if (remote.peer->state == Peer::State::kIdle) ask(*remote.peer);
-  bool refused = false;
-  import(queue, remote, refused);
-  return !refused;
-}
-
-engine::PostStatus Interface::post(SendQueue& queue, const Remote& remote,
-                                   const verbs::WorkRequest& request) {
-  const bool behind = !queue.parked.empty() &&
-                      std::any_of(queue.parked.begin(), queue.parked.end(),
-                                  [&](const SendQueue::Parked& each) { return each.remote == &remote; });
-  if (!behind) {
-    bool refused = false;
-    const SendQueue::Import* const known = import(queue, remote, refused);
-    if (refused) return engine::PostStatus::kBadRequest;
-    if (known != nullptr && known->bound) {
-      verbs::WorkRequest posted = request;
-      posted.peer = known->peer;
-      return engine_->post(now_, queue.queue, posted, engine::Submission::kInHand);
+void Interface::take_binding_answer(const Peer& peer, const PeerMessage& message) {
+  ++changes_;
+  for (SendQueue* queue : parking_) {
+    for (SendQueue::Import& each : queue->imports) {
+      if (each.remote->peer != &peer || each.nonce != message.nonce || each.bound || each.life != peer.life)
+        continue;
+      each.ask_at = kNever;
+      if (message.kind == PeerMessageKind::kBound) {
+        each.bound = true;
+        continue;
+      }
+      leave_import(*queue, taken_out(each));
+      if (!queue->held && !queue->parked.empty()) give_up(*queue, *each.remote);
     }
   }
-  if (queue.parked.size() >= queue.depth) return engine::PostStatus::kQueueFull;
-  if (remote.peer->state == Peer::State::kIdle) ask(*remote.peer);
-  park(queue);
-  queue.parked.push_back({&remote, request});
-  memory_.payloads.retain(request.inline_data.buffer);
-  return engine::PostStatus::kOk;
-}
-
-/// Not yet while requests to it are outstanding; there is room to keep it in mind.
-void Interface::leave_import(SendQueue& queue, const SendQueue::Import& import) {
-  const Peer& peer = *import.remote->peer;
-  if (import.life != peer.life || peer.state != Peer::State::kUp) return;
-  bool gone = false;
-  attempted([&] { gone = engine_->disconnect(now_, queue.queue, import.peer).ok(); });
-  if (gone) return;
-  queue.leaving.push_back({import.peer, peer.number});
-  park(queue);
-}
-
-void Interface::leave_imports(SendQueue& queue) {
-  std::erase_if(queue.leaving, [&](const SendQueue::Leaving& each) {
-    return engine_->disconnect(now_, queue.queue, each.peer).ok();
-  });
-}
-
-/// Posts what waits and can go. Requests to one remote queue keep their order; others do not wait for them.
-void Interface::unpark(SendQueue& queue) {
-  if (queue.held) return;
-  std::deque<SendQueue::Parked>& parked = queue.parked;
-  bool full = false;
-  for (std::size_t at = 0; at < parked.size();) {
-    SendQueue::Parked each = parked[at];
-    if (is_another(*each.remote)) {
-      give_up(queue, *each.remote);
-      at = 0;
-      continue;
-    }
-    const auto place = parked.begin() + static_cast<std::ptrdiff_t>(at);
-    const bool behind = std::any_of(
-        parked.begin(), place, [&](const SendQueue::Parked& other) { return other.remote == each.remote; });
-    bool refused = false;
-    const SendQueue::Import* const known = full || behind ? nullptr : import(queue, *each.remote, refused);
-    if (!refused && (known == nullptr || !known->bound)) {
-      if (each.remote->peer->state == Peer::State::kIdle) ask(*each.remote->peer);
-      ++at;
-      continue;
-    }
-    engine::PostStatus status = engine::PostStatus::kBadRequest;
-    if (!refused) {
-      each.request.peer = known->peer;
-      status = engine_->post(now_, queue.queue, each.request, engine::Submission::kInHand);
-    }
-    if (status == engine::PostStatus::kQueueFull) {
-      full = true;
-      ++at;
-      continue;
-    }
-    parked.erase(place);
-    if (status == engine::PostStatus::kOk) {
-      memory_.payloads.release(each.request.inline_data.buffer);
-      continue;
-    }
-    end(queue, each,
-        status == engine::PostStatus::kUnsupported ? verbs::CompletionStatus::kUnsupportedOpcode
-        : status == engine::PostStatus::kBadQueue  ? verbs::CompletionStatus::kFlushed
-                                                   : verbs::CompletionStatus::kLocalOperation);
-  }
-}
-
-void Interface::unpark_all() {
-  for (std::size_t at = 0; at < parking_.size();) {
-    SendQueue* const queue = parking_[at];
-    if (!queue->leaving.empty()) leave_imports(*queue);
-    unpark(*queue);
-    if (queue->parked.empty() && queue->leaving.empty() && !is_asking_binding(*queue)) {
-      parking_[at] = parking_.back();
-      parking_.pop_back();
-    } else {
-      ++at;
-    }
-  }
-}
-
-/// `parked`, which is no longer in the list, ends with `status`.
-void Interface::end(SendQueue& queue, const SendQueue::Parked& parked, verbs::CompletionStatus status,
-                    verbs::DrainMark mark) {
-  memory_.payloads.release(parked.request.inline_data.buffer);
-  verbs::Completion ended;
-  ended.id = parked.request.id;
-  ended.queue = queue.queue;
-  ended.verb = parked.request.verb;
-  ended.length = parked.request.length;
-  ended.status = status;
-  ended.drain = mark;
-  queue.owner->completed(ended);
-}
-
-void Interface::flush_parked(SendQueue& queue, verbs::DrainMark mark) {
-  while (!queue.parked.empty()) {
-    const SendQueue::Parked each = queue.parked.front();
-    queue.parked.pop_front();
-    end(queue, each, verbs::CompletionStatus::kFlushed,
-        queue.parked.empty() ? mark : verbs::DrainMark::kNone);
-  }
-}
-
-void Interface::end_waiting(SendQueue& queue, const Remote& remote) {
-  for (std::size_t at = 0; at < queue.parked.size();) {
-    const SendQueue::Parked each = queue.parked[at];
-    if (each.remote != &remote) {
-      ++at;
-      continue;
-    }
-    queue.parked.erase(queue.parked.begin() + static_cast<std::ptrdiff_t>(at));
-    end(queue, each, verbs::CompletionStatus::kRetryExhausted);
-  }
-}
-
-/// Whoever `remote` means does not answer: what waits for it ends, as after the last try of a channel.
-void Interface::give_up(SendQueue& queue, const Remote& remote) {
-  end_waiting(queue, remote);
-  queue.owner->happened(engine::AsyncEventKind::kPeerUnreachable);
-}
-
-void Interface::forget(SendQueue& queue, const Remote& remote) {
-  end_waiting(queue, remote);
-  std::erase_if(queue.imports, [&](const SendQueue::Import& each) {
-    if (each.remote != &remote) return false;
-    leave_import(queue, each);
-    return true;
-  });
 }
 
 void Interface::expire_peers() {
@@ -555,11 +359,13 @@ void Interface::expire_peers() {
       asking_.erase(asking_.begin() + static_cast<std::ptrdiff_t>(at));
       peer_of_number_.erase(peer.number);
       peer.state = Peer::State::kIdle;
+      ++changes_;
       for (SendQueue* queue : parking_) {
         while (!queue->held) {
           const auto waiting =
-              std::find_if(queue->parked.begin(), queue->parked.end(),
-                           [&](const SendQueue::Parked& each) { return each.remote->peer == &peer; });
+              std::find_if(queue->parked.begin(), queue->parked.end(), [&](const SendQueue::Parked& each) {
+                return each.remote != nullptr && each.remote->peer == &peer;
+              });
           if (waiting == queue->parked.end()) break;
           give_up(*queue, *waiting->remote);
         }
@@ -579,9 +385,8 @@ void Interface::expire_peers() {
     for (SendQueue::Import& each : queue->imports) {
       if (each.ask_at > now_) continue;
       if (each.give_up_at <= now_ || each.life != each.remote->peer->life) {
-        each.ask_at = kNever;
-        leave_import(*queue, each);
-        each.life = 0;  // Asked for anew by the next request.
+        leave_import(*queue, taken_out(each));
+        ++changes_;
         if (each.remote->peer->state == Peer::State::kUp && !queue->held && !queue->parked.empty()) {
           give_up(*queue, *each.remote);
         }

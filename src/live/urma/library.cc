@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -81,7 +82,7 @@ std::optional<std::uint32_t> address_in(const std::string& word) {
   in_addr parsed{};
   if (::inet_pton(AF_INET, word.c_str(), &parsed) != 1) return std::nullopt;
   const std::uint32_t address = ntohl(parsed.s_addr);
-  if (is_shared_memory(address)) return std::nullopt;  // No host's.
+  if (address == INADDR_ANY || is_shared_memory(address)) return std::nullopt;  // No host's.
   return address;
 }
 
@@ -166,12 +167,15 @@ urma_status_t Library::take_ports(std::uint32_t uasid) {
     ports_.clear();
     std::uint32_t chosen = uasid;
     bool taken = true;
+    bool in_use = false;
     for (const auto& device : devices_) {
       for (const std::uint32_t address : device->addresses) {
         if (ports_.contains(address)) continue;
         const std::uint16_t port = chosen == 0 ? std::uint16_t{0} : port_of(chosen);
+        errno = 0;
         auto opened = open_port(address, port);
         if (!opened) {
+          in_use = errno == EADDRINUSE;
           log(URMA_VLOG_LEVEL_ERR, "%s", opened.error().message.c_str());
           taken = false;
           break;
@@ -189,9 +193,9 @@ urma_status_t Library::take_ports(std::uint32_t uasid) {
       uasid_ = chosen;
       return URMA_SUCCESS;
     }
-    if (uasid != 0) {
+    if (!in_use || uasid != 0) {
       ports_.clear();
-      return URMA_EEXIST;
+      return in_use ? URMA_EEXIST : URMA_FAIL;
     }
   }
   ports_.clear();
@@ -230,10 +234,11 @@ urma_status_t Library::start(std::uint32_t uasid) {
   const urma_status_t status = take_ports(uasid);
   if (status != URMA_SUCCESS) return status;
   if (!watches_forks_) {
-    ::pthread_atfork(ShmMesh::before_fork, ShmMesh::after_fork_in_parent, [] {
-      ShmMesh::after_fork_in_child();
-      get().forget_everything();
-    });
+    ::pthread_atfork([] { get().before_fork(); }, [] { get().after_fork_in_parent(); },
+                     [] {
+                       ShmMesh::after_fork_in_child();
+                       get().forget_everything();
+                     });
     watches_forks_ = true;
   }
   ready_ = true;
@@ -288,6 +293,19 @@ Interface* Library::interface(std::uint32_t address) {
   return (interfaces_[address] = std::move(*made)).get();
 }
 
+/// What the child will walk through stands still: devices, ports, interfaces, and which objects there are.
+void Library::before_fork() {
+  mutex_.lock();
+  tables().lock_for_fork();
+  ShmMesh::before_fork();
+}
+
+void Library::after_fork_in_parent() {
+  ShmMesh::after_fork_in_parent();
+  tables().unlock_after_fork();
+  mutex_.unlock();
+}
+
 // The parent goes on with its sockets and thread; the child has neither, and starts with urma_init(). What
 // belonged to the parent is left where it is: a lock of it may be held by a thread that the child does not
 // have.
@@ -298,6 +316,10 @@ void Library::forget_everything() {
   for (auto& device : devices_) static_cast<void>(device.release());
   devices_.clear();
   Tables& all = tables();
+  // Descriptors of the parent's objects, which nobody here could close.
+  all.contexts.each_forgotten([](const Context& each) { ::close(each.api.async_fd); });
+  all.jfces.each_forgotten([](const Jfce& each) { ::close(each.api.fd); });
+  all.notifiers.each_forgotten([](const Notifier& each) { ::close(each.api.fd); });
   all.contexts.forget();
   all.jfces.forget();
   all.jfcs.forget();

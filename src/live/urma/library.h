@@ -51,6 +51,8 @@ class Library {
   urma_status_t start(std::uint32_t uasid);
   void leave_out_shared_memory();  ///< If the system gives none.
   urma_status_t take_ports(std::uint32_t uasid);
+  void before_fork();
+  void after_fork_in_parent();
   void forget_everything();  ///< In the child of a fork.
 
   std::mutex mutex_;

@@ -43,6 +43,8 @@ int flush(QueueSide& side, int count, urma_cr_t* out);
 bool normalise_order(urma_transport_mode_t mode, std::uint32_t& order);
 /// The service mode of a queue with this order.
 engine::ServiceMode service_of(urma_transport_mode_t mode, std::uint32_t order);
+/// Those of a transport mode, as ub::Senders has them.
+std::uint8_t modes_of(urma_transport_mode_t mode);
 
 /// The interface of an object.
 template <typename T>

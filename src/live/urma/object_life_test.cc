@@ -292,5 +292,51 @@ TEST_F(ObjectLife, StatesAreChangedAndAsked) {
   EXPECT_EQ(urma_modify_jfc(jfc_, &moderation), URMA_EINVAL);
 }
 
+// [URMA API, jetty, jetty group] What cannot work together is refused as a wrong value, with a number that is
+// asked for or without.
+TEST_F(ObjectLife, AJettyDoesNotContradictItsReceivesAndItsGroup) {
+  urma_jfr_cfg_t receive = jfr_cfg();
+  receive.trans_mode = URMA_TM_RC;
+  receive.flag.bs.order_type = URMA_OL;
+  urma_jfr_t* const ordered = urma_create_jfr(context_, &receive);
+  urma_jfr_t* const plain = make_jfr();
+  receive = jfr_cfg();
+  receive.flag.bs.token_policy = URMA_TOKEN_PLAIN_TEXT;
+  receive.token_value.token = 5;
+  urma_jfr_t* const closed = urma_create_jfr(context_, &receive);
+  urma_jetty_grp_cfg_t group_cfg{};
+  std::strcpy(group_cfg.name, "workers");
+  group_cfg.policy = URMA_JETTY_GRP_POLICY_RR;
+  urma_jetty_grp_t* const group = urma_create_jetty_grp(context_, &group_cfg);
+  ASSERT_NE(group, nullptr);
+  for (const std::uint32_t id : {0U, 7U}) {
+    urma_jetty_cfg_t cfg = jetty_cfg(ordered);
+    cfg.id = id;
+    cfg.jfs_cfg.trans_mode = URMA_TM_RC;
+    const auto expect_refused = [&](const char* why) {
+      errno = 0;
+      EXPECT_EQ(urma_create_jetty(context_, &cfg), nullptr) << why;
+      EXPECT_EQ(errno, EINVAL) << why;
+    };
+    cfg.jfs_cfg.flag.bs.order_type = URMA_OT;
+    expect_refused("another order than its receives");
+    cfg.jfs_cfg.flag.bs.order_type = URMA_DEF_ORDER;
+    cfg.jetty_grp = group;
+    expect_refused("a member of a group is RM");
+    cfg = jetty_cfg(closed);
+    cfg.id = id;
+    cfg.jetty_grp = group;
+    expect_refused("another token than its group");
+    cfg = jetty_cfg(plain);
+    cfg.id = id;
+    cfg.jetty_grp = group;
+    urma_jetty_t* const member = urma_create_jetty(context_, &cfg);
+    EXPECT_NE(member, nullptr);
+    EXPECT_EQ(urma_delete_jetty(member), URMA_SUCCESS);
+  }
+  EXPECT_EQ(urma_delete_jetty_grp(group), URMA_SUCCESS);
+  for (urma_jfr_t* const each : {ordered, plain, closed}) EXPECT_EQ(urma_delete_jfr(each), URMA_SUCCESS);
+}
+
 }  // namespace
 }  // namespace wharf::live::urma

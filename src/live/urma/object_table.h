@@ -69,6 +69,18 @@ class ObjectTable {
                                                      : nullptr;
   }
 
+  // Around a fork: nothing begins or ends meanwhile.
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_after_fork() { mutex_.unlock(); }
+  /// Calls act(object) for each, in the child of a fork, whose only thread has the lock.
+  template <typename Act>
+  void each_forgotten(Act&& act) const {
+    const Slot* const slots = slots_.load(std::memory_order_relaxed);
+    for (std::size_t at = 0; at < used_; ++at) {
+      if (const T* const object = find(&slots[at])) act(*object);
+    }
+  }
+
   /// Every address is wrong from now on, and none is used again: in the child of a fork.
   void forget() {
     new (&mutex_) std::mutex;

@@ -97,7 +97,7 @@ urma_cr_t record_of(const QueueSide& side, const verbs::Completion& completion) 
   if (const Peer* peer = side.context->interface->peer(completion.remote_host)) {
     record.remote_id.eid = eid_of(peer->endpoint.address);
     record.remote_id.uasid = peer->uasid;
-    record.remote_id.id = completion.remote_queue;
+    record.remote_id.id = peer->name_of(completion.remote_queue);
   }
   return record;
 }

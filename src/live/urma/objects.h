@@ -179,6 +179,18 @@ struct Tables {
   ObjectTable<TokenId, 1U << 20U> token_ids;
   ObjectTable<Segment, 1U << 20U> segments;
   ObjectTable<Notifier, 1U << 12U> notifiers;
+
+  /// Those that have descriptors: the child of a fork looks for them.
+  void lock_for_fork() {
+    contexts.lock_for_fork();
+    jfces.lock_for_fork();
+    notifiers.lock_for_fork();
+  }
+  void unlock_after_fork() {
+    notifiers.unlock_after_fork();
+    jfces.unlock_after_fork();
+    contexts.unlock_after_fork();
+  }
 };
 Tables& tables();
 

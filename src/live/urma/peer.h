@@ -5,11 +5,32 @@
 #include <cstdint>
 #include <list>
 #include <unordered_map>
+#include <vector>
 
 #include "base/time.h"
 #include "live/udp/udp_socket.h"
 
 namespace wharf::live::urma {
+
+/// What is asked of a process is repeated after that, then after twice the time, and so on.
+inline constexpr TimePs kFirstGap = milliseconds(1);
+inline constexpr TimePs kLongestGap = milliseconds(64);
+/// Requests wait so long for a process that does not answer, which is about as long as the retries of a
+/// channel.
+inline constexpr TimePs kPatience = milliseconds(1500);
+
+struct SendQueue;
+
+/// Whether `nonce` was given after `other` was, to bindings of one process.
+constexpr bool is_later(std::uint32_t nonce, std::uint32_t other) {
+  return static_cast<std::int32_t>(nonce - other) > 0;
+}
+
+/// A jetty of another process whose order is kept here, or which has a well-known number.
+struct BoundJetty {
+  std::uint32_t nonce = 0;  ///< Of its binding: a repeated one does not begin its order anew.
+  std::uint32_t name = 0;   ///< Its well-known number, or 0.
+};
 
 /// Another process, or this one.
 struct Peer {
@@ -41,8 +62,14 @@ struct Peer {
   TimePs ask_gap;            ///< and how long the one after it takes.
   TimePs give_up_at;         ///< kAsking: requests that wait end then.
   Greeting greeting;
-  /// Bindings of its jettys here, so that a repeated kBind does not begin their order anew.
-  std::unordered_map<std::uint32_t, std::uint32_t> bound;
+  std::unordered_map<std::uint32_t, BoundJetty> bound;  ///< By the number that its requests say.
+  std::vector<SendQueue*> partners;  ///< Queues here that take messages of its jettys alone.
+
+  /// The jetty id that its program knows for the one with that number.
+  std::uint32_t name_of(std::uint32_t jetty) const {
+    const auto known = bound.find(jetty);
+    return known == bound.end() || known->second.name == 0 ? jetty : known->second.name;
+  }
 };
 
 }  // namespace wharf::live::urma

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "engine/queues.h"
+#include "engine/ub/config.h"
 #include "live/urma/identity.h"
 #include "wire/psn.h"
 
@@ -38,7 +39,8 @@ void encode(const PeerMessage& message, std::span<std::byte, kPeerMessageBytes> 
   store_be32(at + 44, message.nonce);
   store_be32(at + 48, message.uasid);
   store_u8(at + 52, message.service);
-  for (std::size_t pad = 53; pad < kPeerMessageBytes; ++pad) store_u8(at + pad, 0);
+  store_u8(at + 53, message.name);
+  for (std::size_t pad = 54; pad < kPeerMessageBytes; ++pad) store_u8(at + pad, 0);
 }
 
 std::optional<PeerMessage> decode_peer_message(std::span<const std::byte> bytes) {
@@ -46,7 +48,7 @@ std::optional<PeerMessage> decode_peer_message(std::span<const std::byte> bytes)
   const std::byte* at = bytes.data();
   const std::uint8_t kind = load_u8(at + 3);
   if (kind < static_cast<std::uint8_t>(PeerMessageKind::kHello) ||
-      kind > static_cast<std::uint8_t>(PeerMessageKind::kBye)) {
+      kind > static_cast<std::uint8_t>(PeerMessageKind::kUnbind)) {
     return std::nullopt;
   }
   PeerMessage message;
@@ -61,10 +63,13 @@ std::optional<PeerMessage> decode_peer_message(std::span<const std::byte> bytes)
   message.nonce = load_be32(at + 44);
   message.uasid = load_be32(at + 48);
   message.service = load_u8(at + 52);
+  message.name = load_u8(at + 53);
   const bool numbers = message.own_number < wire::kPsnMask && message.peer_number < wire::kPsnMask;
   const bool mtu = std::has_single_bit(message.mtu) && message.mtu >= 64 && message.mtu <= 8192;
   const bool service = message.service <= static_cast<std::uint8_t>(engine::ServiceMode::kUnordered);
-  if (!numbers || !mtu || !service || message.uasid == 0 || message.uasid > kUasidMask) return std::nullopt;
+  if (!numbers || !mtu || !service || message.name >= ub::kFirstJettyId || message.uasid == 0 ||
+      message.uasid > kUasidMask)
+    return std::nullopt;
   return message;
 }
 

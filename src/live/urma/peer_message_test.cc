@@ -16,8 +16,9 @@ namespace {
 
 RC_GTEST_PROP(PeerMessages, WhatIsWrittenIsRead, ()) {
   PeerMessage message;
-  message.kind = static_cast<PeerMessageKind>(*rc::gen::inRange(1, 7));
+  message.kind = static_cast<PeerMessageKind>(*rc::gen::inRange(1, 9));
   message.service = *rc::gen::inRange<std::uint8_t>(0, 5);
+  message.name = *rc::gen::inRange<std::uint8_t>(0, 32);
   message.instance = *rc::gen::arbitrary<std::uint64_t>();
   message.cookie = *rc::gen::arbitrary<std::uint64_t>();
   message.uasid = *rc::gen::inRange<std::uint32_t>(1, 0x1000000);
@@ -47,6 +48,24 @@ RC_GTEST_PROP(PeerMessages, AnyBytesAreReadOrRefused, ()) {
   RC_ASSERT(bytes.size() == kPeerMessageBytes);
   RC_ASSERT(read->uasid != 0 && read->uasid <= kUasidMask);
   RC_ASSERT(read->own_number < 0xffffff && read->peer_number < 0xffffff);
+  RC_ASSERT(read->name < 32);
+}
+
+TEST(PeerMessages, OfAnotherKindOrNameAreRefused) {
+  PeerMessage message;
+  message.uasid = 1;
+  message.mtu = 1024;
+  std::array<std::byte, kPeerMessageBytes> bytes{};
+  encode(message, bytes);
+  ASSERT_TRUE(decode_peer_message(bytes).has_value());
+  bytes[53] = std::byte{32};  // No well-known number.
+  EXPECT_FALSE(decode_peer_message(bytes).has_value());
+  bytes[53] = std::byte{31};
+  EXPECT_TRUE(decode_peer_message(bytes).has_value());
+  for (const unsigned kind : {0U, 9U, 255U}) {
+    bytes[3] = static_cast<std::byte>(kind);
+    EXPECT_FALSE(decode_peer_message(bytes).has_value()) << kind;
+  }
 }
 
 // Appendix A of the paper has one vector; these are properties that a cookie must have.
@@ -98,7 +117,7 @@ TEST(Devices, InSharedMemory) {
   EXPECT_EQ((*devices)[0].addresses, std::vector<std::uint32_t>{1});
   EXPECT_EQ((*devices)[1].name, "ub_shm_9");
   EXPECT_EQ((*devices)[2].addresses, (std::vector<std::uint32_t>{0x7f000001, 65535}));
-  for (const char* wrong : {"shm:", "shm:0", "shm:65536", "shm:1x", "0.0.0.9"})
+  for (const char* wrong : {"shm:", "shm:0", "shm:65536", "shm:1x", "0.0.0.9", "0.0.0.0", "x=0.0.0.0"})
     EXPECT_FALSE(parse_devices(wrong).ok()) << wrong;
 }
 

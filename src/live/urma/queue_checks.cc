@@ -28,9 +28,23 @@ engine::ServiceMode service_of(urma_transport_mode_t mode, std::uint32_t order) 
   return engine::ServiceMode::kOrderedByInitiator;
 }
 
+std::uint8_t modes_of(urma_transport_mode_t mode) {
+  std::uint8_t modes = 0;
+  for (const std::uint32_t order : {URMA_OI, URMA_OL, URMA_OT, URMA_NO}) {
+    std::uint32_t normal = order;
+    if (normalise_order(mode, normal)) modes |= ub::mask_of(service_of(mode, normal));
+  }
+  return modes;
+}
+
 namespace {
 
 bool is_policy(std::uint32_t policy) { return policy == URMA_TOKEN_NONE || policy == URMA_TOKEN_PLAIN_TEXT; }
+
+/// What the engine compares.
+std::uint32_t token_of(std::uint32_t policy, urma_token_t value) {
+  return policy == URMA_TOKEN_NONE ? 0 : value.token;
+}
 
 bool check(urma_jfs_cfg_t& cfg) {
   std::uint32_t order = cfg.flag.bs.order_type;
@@ -64,11 +78,17 @@ bool check(const Context& context, urma_jetty_cfg_t& cfg) {
   if (cfg.flag.bs.share_jfr == 0 || !check(cfg.jfs_cfg)) return false;
   const Jfr* const jfr = tables().jfrs.find(cfg.shared.jfr);
   if (jfr == nullptr || jfr->context->interface != context.interface ||
-      jfr->api.jfr_cfg.trans_mode != cfg.jfs_cfg.trans_mode) {
+      jfr->api.jfr_cfg.trans_mode != cfg.jfs_cfg.trans_mode ||
+      jfr->api.jfr_cfg.flag.bs.order_type != cfg.jfs_cfg.flag.bs.order_type) {
     return false;
   }
+  if (cfg.jetty_grp == nullptr) return true;
+  // Its senders have one token for all members, and one mode, in which a target may be chosen.
   const JettyGroup* const group = tables().groups.find(cfg.jetty_grp);
-  return cfg.jetty_grp == nullptr || (group != nullptr && group->context->interface == context.interface);
+  return group != nullptr && group->context->interface == context.interface &&
+         cfg.jfs_cfg.trans_mode == URMA_TM_RM &&
+         token_of(group->api.cfg.flag.bs.token_policy, group->api.cfg.token_value) ==
+             token_of(jfr->api.jfr_cfg.flag.bs.token_policy, jfr->api.jfr_cfg.token_value);
 }
 
 }  // namespace wharf::live::urma

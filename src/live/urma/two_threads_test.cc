@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two threads of a program that end, use and make objects at the same time.
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <mutex>
 
+#include "live/urma/library.h"
 #include "live/urma/objects.h"
 #include "live/urma/urma_test_support.h"
 
@@ -75,6 +77,149 @@ TEST_F(TwoThreads, WaitForWhatAnotherDeletes) {
         context, [&] { EXPECT_EQ(urma_delete_jfc(jfc), URMA_SUCCESS); },
         [&] { EXPECT_LE(urma_poll_jfc(jfc, 1, &record), 0); });
   }
+  EXPECT_EQ(urma_delete_context(context), URMA_SUCCESS);
+}
+
+// Either nothing can be made in it any more, or it is still used.
+TEST_F(TwoThreads, MakeAnObjectInAContextThatGoes) {
+  char name[] = "left";
+  for (int at = 0; at < 8; ++at) {
+    urma_context_t* const context = urma_create_context(urma_get_device_by_name(name), 0);
+    urma_jfc_cfg_t cfg{};
+    cfg.depth = 64;
+    urma_jfc_t* made = nullptr;
+    urma_status_t status = URMA_FAIL;
+    std::atomic<bool> tried{false};
+    std::unique_lock lock(tables().contexts.find(context)->interface->mutex());
+    std::thread deleter([&] { status = urma_delete_context(context); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::thread maker([&] {
+      made = urma_create_jfc(context, &cfg);
+      tried = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    // No context ends meanwhile: whoever deletes it stays between its look and the end.
+    tables().contexts.for_each([&](Context&) {
+      lock.unlock();
+      for (int turn = 0; turn < 50 && !tried; ++turn)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    deleter.join();
+    maker.join();
+    ASSERT_EQ(made == nullptr, status == URMA_SUCCESS) << status;
+    if (made == nullptr) continue;
+    ASSERT_EQ(status, URMA_EAGAIN);
+    EXPECT_EQ(urma_delete_jfc(made), URMA_SUCCESS);
+    EXPECT_EQ(urma_delete_context(context), URMA_SUCCESS);
+  }
+}
+
+// An event wakes all who wait, and one of them takes it: the others wait on, as long as they said.
+TEST_F(TwoThreads, WaitForEventsOfWhichEachTakesOne) {
+  using Clock = std::chrono::steady_clock;
+  char name[] = "left";
+  urma_context_t* const context = urma_create_context(urma_get_device_by_name(name), 0);
+  urma_jfce_t* const jfce = urma_create_jfce(context);
+  urma_jfc_cfg_t cfg{};
+  cfg.depth = 64;
+  cfg.jfce = jfce;
+  urma_jfc_t* const jfc = urma_create_jfc(context, &cfg);
+  std::mutex& interface = tables().contexts.find(context)->interface->mutex();
+  const auto wait = [&](int time_out) {
+    urma_jfc_t* ready[1] = {};
+    return urma_wait_jfc(jfce, 1, time_out, ready);
+  };
+  const auto raise_one = [&] {
+    const std::lock_guard lock(interface);
+    signal(jfce->fd);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // All are awake, and want the interface.
+    tables().jfces.find(jfce)->add_ready(*tables().jfcs.find(jfc));
+  };
+  int taken[2] = {};
+  Clock::duration took[2] = {};
+  const auto waiter = [&](int at, int time_out) {
+    const auto begun = Clock::now();
+    taken[at] = wait(time_out);
+    took[at] = Clock::now() - begun;
+  };
+  {
+    std::thread one(waiter, 0, 300);
+    std::thread two(waiter, 1, 300);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    raise_one();
+    one.join();
+    two.join();
+    EXPECT_EQ(taken[0] + taken[1], 1);
+    EXPECT_GE(taken[0] == 0 ? took[0] : took[1], std::chrono::milliseconds(300));
+  }
+  {
+    std::thread one(waiter, 0, -1);
+    std::thread two(waiter, 1, -1);
+    for (int at = 0; at < 2; ++at) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      raise_one();
+    }
+    one.join();
+    two.join();
+    EXPECT_EQ(taken[0], 1) << "-1 is for ever";
+    EXPECT_EQ(taken[1], 1) << "-1 is for ever";
+  }
+  urma_jfc_t* acknowledged[1] = {jfc};
+  std::uint32_t events[1] = {3};
+  urma_ack_jfc(acknowledged, events, 1);
+  EXPECT_EQ(urma_delete_jfc(jfc), URMA_SUCCESS);
+  EXPECT_EQ(urma_delete_jfce(jfce), URMA_SUCCESS);
+  EXPECT_EQ(urma_delete_context(context), URMA_SUCCESS);
+}
+
+TEST_F(TwoThreads, WaitForNotesOfWhichEachTakesOne) {
+  char name[] = "left";
+  urma_context_t* const context = urma_create_context(urma_get_device_by_name(name), 0);
+  urma_notifier_t* const notifier = urma_create_notifier(context);
+  std::mutex& interface = tables().contexts.find(context)->interface->mutex();
+  int taken[2] = {};
+  const auto waiter = [&](int at) {
+    urma_notify_t note{};
+    taken[at] = urma_wait_notify(notifier, 1, &note, -1);
+  };
+  std::thread one(waiter, 0);
+  std::thread two(waiter, 1);
+  for (int at = 0; at < 2; ++at) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    const std::lock_guard lock(interface);
+    signal(notifier->fd);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    tables().notifiers.find(notifier)->notes.emplace_back();
+  }
+  one.join();
+  two.join();
+  EXPECT_EQ(taken[0], 1);
+  EXPECT_EQ(taken[1], 1);
+  EXPECT_EQ(urma_delete_notifier(notifier), URMA_SUCCESS);
+  EXPECT_EQ(urma_delete_context(context), URMA_SUCCESS);
+}
+
+// The child walks through devices, interfaces and objects: none of them is half made.
+TEST_F(TwoThreads, ForkWhenNothingIsHalfMade) {
+  std::atomic<bool> forked{false};
+  std::atomic<int> status{-1};
+  std::unique_lock lock(Library::get().mutex());  // As urma_init() or urma_create_context() has it.
+  std::thread other([&] {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(urma_init(nullptr) == URMA_SUCCESS ? 0 : 1);
+    forked = true;
+    int ended = 0;
+    ::waitpid(child, &ended, 0);
+    status = ended;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(forked);
+  lock.unlock();
+  other.join();
+  EXPECT_EQ(status, 0);
+  char name[] = "left";
+  urma_context_t* const context = urma_create_context(urma_get_device_by_name(name), 0);
+  ASSERT_NE(context, nullptr);
   EXPECT_EQ(urma_delete_context(context), URMA_SUCCESS);
 }
 

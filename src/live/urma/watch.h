@@ -5,7 +5,28 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
 namespace wharf::live::urma {
+
+/// A time-out as poll() takes it, in milliseconds: negative is for ever.
+class TimeLeft {
+ public:
+  explicit TimeLeft(int timeout)
+      : forever_(timeout < 0), end_(Clock::now() + std::chrono::milliseconds(timeout)) {}
+  int left() const {
+    if (forever_) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - Clock::now()).count();
+    return static_cast<int>(std::max<std::int64_t>(left, 0));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool forever_;
+  Clock::time_point end_;
+};
 
 /// A descriptor of its own for the file of another one. That may be closed, and its number be given to
 /// another file; whoever polls this one is woken by the last signal all the same.
