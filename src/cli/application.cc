@@ -120,6 +120,7 @@ ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
   commands.push_back(make_import_command());
   commands.push_back(make_serve_command());
   commands.push_back(make_perf_command());
+  commands.push_back(make_top_command());
   commands.push_back(make_rdmo_command());
   commands.push_back(make_urma_command());
   commands.push_back(make_doctor_command());

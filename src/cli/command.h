@@ -47,6 +47,7 @@ std::unique_ptr<Command> make_serve_command();
 std::unique_ptr<Command> make_state_command();
 std::unique_ptr<Command> make_study_command();
 std::unique_ptr<Command> make_sweep_command();
+std::unique_ptr<Command> make_top_command();
 std::unique_ptr<Command> make_topo_command();
 std::unique_ptr<Command> make_urma_command();
 std::unique_ptr<Command> make_version_command();

@@ -38,7 +38,10 @@ void Console::print(std::string_view text) const {
 }
 
 void Console::print_document(const nlohmann::ordered_json& document) const {
-  write((document.is_object() ? versioned(document) : document).dump(2) + "\n");
+  // A name of a file may be no text.
+  write((document.is_object() ? versioned(document) : document)
+            .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+        "\n");
 }
 
 void Console::remark(std::string_view text) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cli/capture_signals.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/live_options.h"
@@ -33,6 +34,7 @@ class ServeCommand : public Command {
     static const std::string kText = "  wharf serve\n" +
                                      protocol_examples("serve", &live::ProtocolDescription::serve_example) +
                                      "  wharf serve --metrics serve.prom\n"
+                                     "  wharf serve --capture-on-signal serve.pcapng\n"
                                      "  wharf serve --listen shm:bench\n"
                                      "  wharf serve --make-psk bench.key\n"
                                      "  wharf serve --psk bench.key --encrypt\n"
@@ -77,6 +79,13 @@ class ServeCommand : public Command {
         .type_name("N");
     app.add_option("--metrics", metrics_, "Keep what is counted in a file, in the text format of Prometheus")
         .type_name("FILE");
+    app.add_option(
+           "--capture-on-signal", capture_on_signal_,
+           "SIGUSR1 begins to write the datagrams to a pcapng file, SIGUSR2 ends it; where the file is "
+           "there already, to FILE.1, FILE.2 and so on")
+        .type_name("FILE")
+        .not_empty()
+        .excludes(app.option("--capture"));
     app.add_option("--make-psk", make_psk_,
                    "Write a new key for --psk to a new file that only its user may read, and serve nobody")
         .type_name("FILE")
@@ -110,6 +119,10 @@ class ServeCommand : public Command {
     if (!idle) return input_error("--idle-limit: " + idle.error().message);
     config.limits.idle = *idle;
     config.metrics = metrics_;
+    if (!capture_on_signal_.empty()) {
+      config.ordered_capture = capture_on_signal_;
+      config.capture_orders = &take_capture_orders();
+    }
 
     live::ServerObserver observer;
     observer.ready = [&](const live::ServerObserver::Ready& ready) { announce(console, config, ready); };
@@ -172,6 +185,7 @@ class ServeCommand : public Command {
   std::uint64_t refusals_ = live::ClientLimits{}.refused_accesses;
   std::string idle_limit_ = format_time(live::ClientLimits{}.idle);
   std::string metrics_;
+  std::string capture_on_signal_;
   std::string make_psk_;
   bool share_memory_ = false;
   bool once_ = false;

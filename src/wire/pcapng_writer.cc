@@ -50,7 +50,15 @@ void PcapngWriter::end_block() {
   const auto length = static_cast<std::uint32_t>(block_.size() + 4);
   store_le32(block_.data() + 4, length);
   append_number(block_, length);
+  if (buffered_ + block_.size() > kBufferBytes) flush();
   if (std::fwrite(block_.data(), 1, block_.size(), file_.get()) != block_.size()) failed_ = true;
+  buffered_ += block_.size();
+  if (buffered_ > kBufferBytes) flush();
+}
+
+void PcapngWriter::flush() {
+  if (std::fflush(file_.get()) != 0) failed_ = true;
+  buffered_ = 0;
 }
 
 void PcapngWriter::append_option(std::uint16_t code, std::span<const std::byte> value) {

@@ -36,6 +36,9 @@ class PcapngWriter {
   void write(CaptureInterface interface, TimePs time, std::span<const std::byte> frame,
              std::string_view comment = {});
 
+  /// Hands what was written to the system, so that others can read it. In between, the file ends behind a
+  /// whole frame, but for the moments in which the system takes one.
+  void flush();
   /// Flushes and closes. Without it the destructor closes, and an error goes unnoticed.
   Result<void> close();
 
@@ -45,6 +48,9 @@ class PcapngWriter {
   struct FileCloser {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
+
+  /// That the buffer of a file surely holds.
+  static constexpr std::size_t kBufferBytes = 4096;
 
   PcapngWriter(std::FILE* file, std::filesystem::path path, std::int64_t epoch_seconds)
       : file_(file), path_(std::move(path)), epoch_seconds_(epoch_seconds) {}
@@ -56,6 +62,7 @@ class PcapngWriter {
   std::unique_ptr<std::FILE, FileCloser> file_;
   std::filesystem::path path_;
   std::int64_t epoch_seconds_;
+  std::size_t buffered_ = 0;
   std::vector<std::byte> block_;  // the block being built; its capacity is kept
   std::uint32_t interfaces_ = 0;
   std::uint64_t frames_ = 0;

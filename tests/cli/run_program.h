@@ -80,6 +80,14 @@ class Running {
     return outcome_.err.substr(0, outcome_.err.find('\n'));
   }
 
+  /// Waits until standard error has `text`; false when it ends without.
+  bool says(const std::string& text) {
+    while (outcome_.err.find(text) == std::string::npos) {
+      if (!pump()) return false;
+    }
+    return true;
+  }
+
   Outcome wait() {
     while (pump()) {
     }

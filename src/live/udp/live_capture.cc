@@ -20,15 +20,21 @@ void write_mac(std::uint32_t address, std::byte* at) {
 
 }  // namespace
 
-Result<std::unique_ptr<LiveCapture>> LiveCapture::create(const std::filesystem::path& path) {
+Result<std::unique_ptr<LiveCapture>> LiveCapture::create(const std::filesystem::path& path, TimePs now) {
   if (path.empty()) return std::unique_ptr<LiveCapture>();
-  auto writer = wire::PcapngWriter::create(path, ::time(nullptr));
+  timespec moment{};
+  ::clock_gettime(CLOCK_REALTIME, &moment);
+  auto writer = wire::PcapngWriter::create(path, moment.tv_sec);
   if (!writer) return writer.error();
-  return std::unique_ptr<LiveCapture>(new LiveCapture(*std::move(writer)));
+  return std::unique_ptr<LiveCapture>(new LiveCapture(*std::move(writer), now - nanoseconds(moment.tv_nsec)));
 }
 
-LiveCapture::LiveCapture(wire::PcapngWriter writer)
-    : writer_(std::move(writer)), interface_(writer_.add_interface("udp", wire::LinkType::kEthernet)) {}
+LiveCapture::LiveCapture(wire::PcapngWriter writer, TimePs epoch)
+    : epoch_(epoch),
+      writer_(std::move(writer)),
+      interface_(writer_.add_interface("udp", wire::LinkType::kEthernet)) {
+  flush();  // A capture of nothing can be read, too.
+}
 
 void LiveCapture::write(TimePs time, const UdpEndpoint& from, const UdpEndpoint& to, std::uint8_t service,
                         std::span<const std::byte> datagram, const IpIdentity& ip) {
@@ -40,7 +46,7 @@ void LiveCapture::write(TimePs time, const UdpEndpoint& from, const UdpEndpoint&
   const NetworkHeaders headers = network_headers(from, to, service, datagram.size(), ip);
   at = std::copy(headers.begin(), headers.end(), at);
   at = std::copy(datagram.begin(), datagram.end(), at);
-  writer_.write(interface_, time, std::span(frame_.data(), at));
+  writer_.write(interface_, max(time - epoch_, kTimeZero), std::span(frame_.data(), at));
 }
 
 }  // namespace wharf::live

@@ -12,6 +12,8 @@ namespace wharf::live {
 LiveCounters& LiveCounters::operator+=(const LiveCounters& other) {
   datagrams_received += other.datagrams_received;
   datagrams_sent += other.datagrams_sent;
+  bytes_received += other.bytes_received;
+  bytes_sent += other.bytes_sent;
   unknown_sender += other.unknown_sender;
   undecodable += other.undecodable;
   for (std::size_t reason = 0; reason < undecodable_by.size(); ++reason)

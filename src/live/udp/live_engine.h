@@ -102,6 +102,12 @@ struct SessionNames {
   verbs::SegmentToken token;
 };
 
+/// What an engine has counted of packets that were on the wire before.
+struct Repetitions {
+  std::uint64_t sent = 0;      ///< It grows when such a packet is handed out.
+  std::uint64_t received = 0;  ///< It grows while such a packet is taken in.
+};
+
 /// Where a datagram came from and went to, and how the network marked it.
 struct Arrival {
   UdpEndpoint from;
@@ -130,6 +136,7 @@ struct Arrival {
 ///   had
 ///                                                    no right to what it asked for
 ///   counters(engine)                                 std::vector<engine::NamedCounter>: all that it counted
+///   repetitions(engine)                              Repetitions; asked for every packet
 ///   service(packet)                                  std::uint8_t: the TOS byte that `packet` leaves with
 template <typename E>
 struct LiveProtocol;

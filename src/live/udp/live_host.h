@@ -50,6 +50,7 @@ struct UnaskedArrivals {
 struct PeerActivity {
   TimePs last_heard;                   ///< Its last datagram, or when it was added.
   std::uint64_t refused_accesses = 0;  ///< Answers to it that it has no right.
+  PeerTraffic traffic{};
 };
 
 /// An operation in flight: what an awaiting program left behind. Lives in the coroutine's frame.
@@ -85,6 +86,8 @@ class LiveHost {
   /// The time of the last round, without asking the system again.
   TimePs round_time() const { return now_; }
   const LiveCounters& counters() const { return counters_; }
+  /// Where datagrams are written from now on; null: nowhere. It outlives the host, or the next call.
+  void capture_into(LiveCapture* capture) { capture_ = capture; }
 
   /// Host `number` is reached at `endpoint`. Control path.
   /// `names`: all that it can name here; none: whatever it knows. `seal`: of all its packets; none: they are
@@ -249,6 +252,7 @@ class LiveHost {
     for (std::size_t index = 0; index < count; ++index) {
       const DatagramPort::Datagram& datagram = port_->datagram(index);
       ++counters_.datagrams_received;
+      counters_.bytes_received += datagram.bytes.size();
       if (fault_stream_.chance(faults_.loss)) {
         ++counters_.injected_losses;
         continue;
@@ -268,16 +272,18 @@ class LiveHost {
       ++counters_.unknown_sender;
       return;
     }
+    ++peer->activity.traffic.datagrams_received;
+    peer->activity.traffic.bytes_received += datagram.bytes.size();
     if (peer->seal == nullptr) hear(*peer, datagram, datagram.bytes);
     if (datagram.bytes.empty()) {  // Or longer than the port takes, which is more than any packet has.
-      counters_.drop(wire::DropReason::kTruncated);
+      drop(*peer, wire::DropReason::kTruncated);
       return;
     }
     // The port reuses its buffers, and the other side may still write in them, while the engine reads the
     // packet and may keep the payload: copy it into the pool.
     const std::size_t around = peer->seal == nullptr ? 0 : kSealBytes;
     if (datagram.bytes.size() <= around) {
-      counters_.drop(SealDrop::kShort);
+      drop(*peer, SealDrop::kShort);
       return;
     }
     const std::size_t length = datagram.bytes.size() - around;
@@ -288,7 +294,7 @@ class LiveHost {
     } else {
       const SealDrop why = peer->seal->in.open(datagram.bytes, bytes);
       if (why != SealDrop::kNone) {
-        counters_.drop(why);
+        drop(*peer, why);
         pool_.release(buffer);
         return;
       }
@@ -302,14 +308,22 @@ class LiveHost {
       packet.destination = address_;
       packet.payload.buffer = packet.payload.length != 0 ? buffer : wire::kNoBuffer;
       if (peer->names) LiveProtocol<E>::confine(packet, *peer->names);
+      const std::uint64_t before = LiveProtocol<E>::repetitions(*engine_).received;
       engine_->receive(now_, 0, packet);
+      peer->activity.traffic.duplicates += LiveProtocol<E>::repetitions(*engine_).received - before;
       // Accesses are performed before the next datagram so that the engine's queues stay short.
       Inside inside{*this};
       drive(inside).perform(now_);
     } else {
-      counters_.drop(reason);
+      drop(*peer, reason);
     }
     pool_.release(buffer);
+  }
+
+  template <typename Reason>
+  void drop(Peer& peer, Reason why) {
+    counters_.drop(why);
+    ++peer.activity.traffic.dropped;
   }
 
   /// `datagram` came from `peer` for certain, or as certain as plain packets are. Captures show what was
@@ -345,6 +359,8 @@ class LiveHost {
 
   void send(const wire::Packet& packet) {
     Peer* const peer = find_peer(packet.destination);
+    const std::uint64_t repeated = LiveProtocol<E>::repetitions(*engine_).sent;
+    const std::uint64_t again = repeated - std::exchange(repeated_, repeated);
     // A seal that is spent is that of a session which somebody forgot to end: it sends no more.
     if (peer != nullptr && (peer->seal == nullptr || !peer->seal->out.spent())) {
       if (peer->names && LiveProtocol<E>::refuses_access(packet)) {
@@ -356,7 +372,12 @@ class LiveHost {
       const std::size_t before = peer->seal == nullptr ? 0 : kSealHeadBytes;
       const std::span<std::byte> plain = room.subspan(before, room.size() - (before == 0 ? 0 : kSealBytes));
       const std::size_t length = LiveProtocol<E>::encode(packet, port_->local(), peer->endpoint, plain);
+      const std::size_t leaving = length + (peer->seal == nullptr ? 0 : kSealBytes);
       ++counters_.datagrams_sent;
+      counters_.bytes_sent += leaving;
+      ++peer->activity.traffic.datagrams_sent;
+      peer->activity.traffic.bytes_sent += leaving;
+      peer->activity.traffic.retransmissions += again;
       if (capture_ != nullptr)
         capture_->write(now_, port_->local(), peer->endpoint, service, plain.first(length));
       port_->set_queued_length(peer->seal == nullptr ? length : peer->seal->out.seal(room, length));
@@ -424,6 +445,7 @@ class LiveHost {
   LiveCounters counters_;
   TimePs now_;
   std::uint32_t full_batches_ = 0;
+  std::uint64_t repeated_ = 0;  ///< Repetitions::sent, as of the last packet.
   std::vector<Peer> peers_;
   std::vector<Waiting> waiting_;
   std::vector<Watcher> watchers_;

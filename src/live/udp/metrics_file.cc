@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -25,9 +26,13 @@ class Text {
   }
   void value(std::string_view name, std::uint64_t value, std::string_view label = {},
              std::string_view of = {}) {
-    fmt::format_to(std::back_inserter(text_), "wharf_{}{{protocol=\"{}\"", name, protocol_);
-    if (!label.empty()) fmt::format_to(std::back_inserter(text_), ",{}=\"{}\"", label, of);
-    fmt::format_to(std::back_inserter(text_), "}} {}\n", value);
+    labelled(name, label.empty() ? "" : fmt::format(",{}=\"{}\"", label, escaped_label(of)), value);
+  }
+  /// `labels` begins with a comma.
+  template <typename Value>
+  void labelled(std::string_view name, std::string_view labels, Value value) {
+    fmt::format_to(std::back_inserter(text_), "wharf_{}{{protocol=\"{}\"{}}} {}\n", name, protocol_, labels,
+                   value);
   }
   void counter(std::string_view name, std::string_view help, std::uint64_t count) {
     head(name, "counter", help);
@@ -37,20 +42,83 @@ class Text {
     head(name, "gauge", help);
     value(name, level);
   }
-  std::string take() { return std::move(text_); }
+  std::string take() {
+    text_ += kMetricsEnd;
+    return std::move(text_);
+  }
 
  private:
   std::string_view protocol_;
   std::string text_;
 };
 
+struct PeerMetric {
+  std::string_view name;
+  std::string_view type;
+  std::string_view help;
+  std::optional<std::uint64_t> (*of)(const PeerState&);
+};
+template <std::uint64_t PeerTraffic::*kMember>
+std::optional<std::uint64_t> of(const PeerState& peer) {
+  return peer.traffic.*kMember;
+}
+constexpr std::array<PeerMetric, 10> kPeerMetrics{{
+    {"peer_datagrams_received_total", "counter", "Datagrams of this peer.",
+     of<&PeerTraffic::datagrams_received>},
+    {"peer_datagrams_sent_total", "counter", "Datagrams to it.", of<&PeerTraffic::datagrams_sent>},
+    {"peer_bytes_received_total", "counter", "Bytes of its datagrams.", of<&PeerTraffic::bytes_received>},
+    {"peer_bytes_sent_total", "counter", "Bytes of the datagrams to it.", of<&PeerTraffic::bytes_sent>},
+    {"peer_datagrams_dropped_total", "counter", "Datagrams of it that could not be taken.",
+     of<&PeerTraffic::dropped>},
+    {"peer_retransmissions_total", "counter", "Packets that went to it again.",
+     of<&PeerTraffic::retransmissions>},
+    {"peer_duplicates_total", "counter", "Packets of it that had come before.", of<&PeerTraffic::duplicates>},
+    {"peer_accesses_refused_total", "counter", "Its requests answered that it has no right.",
+     [](const PeerState& peer) { return peer.refused_accesses; }},
+    {"peer_messages_received_total", "counter", "Its messages that arrived in receive entries.",
+     [](const PeerState& peer) { return peer.messages; }},
+    {"peer_requests_outstanding", "gauge", "Requests of this side to it that have not ended.",
+     [](const PeerState& peer) { return peer.outstanding; }},
+}};
+
+void append_peers(const std::vector<PeerState>& peers, Text& text) {
+  std::vector<std::string> labels;
+  labels.reserve(peers.size());
+  for (const PeerState& peer : peers)
+    labels.push_back(fmt::format(",peer=\"{}\",address=\"{}\"{}", peer.number, escaped_label(peer.address),
+                                 peer.queue ? fmt::format(",queue=\"{}\"", *peer.queue) : ""));
+  for (const PeerMetric& metric : kPeerMetrics) {
+    text.head(metric.name, metric.type, metric.help);
+    for (std::size_t at = 0; at < peers.size(); ++at) {
+      if (const auto value = metric.of(peers[at])) text.labelled(metric.name, labels[at], *value);
+    }
+  }
+}
+
 }  // namespace
+
+std::string escaped_label(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    if (c == '\\' || c == '"' || c == '\n') out += '\\';
+    out += c == '\n' ? 'n' : c;
+  }
+  return out;
+}
 
 std::string prometheus_text(const ServerState& state) {
   const LiveCounters& counters = state.counters;
   Text text(state.protocol);
+  text.head("info", "gauge", "Where it listens, and the number of its process.");
+  text.labelled(
+      "info", fmt::format(",address=\"{}\",process=\"{}\"", escaped_label(state.address), state.process), 1);
+  text.head("uptime_seconds", "gauge", "How long it had served when this was written.");
+  text.labelled("uptime_seconds", "", fmt::format("{:.3f}", as_nanoseconds(state.uptime) / 1e9));
+  text.gauge("capturing", "Whether datagrams are written to a file.", state.capturing ? 1 : 0);
   text.gauge("clients", "Clients whose queue is connected.", state.clients);
   text.gauge("clients_limit", "Clients at once at most.", state.clients_max);
+  text.gauge("queues", "Queues that peers can name.", state.queues);
   text.gauge("connections_half_open", "Connections whose queue is not connected yet.", state.half_open);
   text.counter("clients_total", "Clients since the server began.", state.clients_total);
   text.counter("connections_sent_away_total", "Connections that ended without a session.",
@@ -60,6 +128,8 @@ std::string prometheus_text(const ServerState& state) {
   text.counter("datagrams_received_total", "Datagrams that came, from whomever.",
                counters.datagrams_received);
   text.counter("datagrams_sent_total", "Datagrams that left.", counters.datagrams_sent);
+  text.counter("bytes_received_total", "Bytes of the datagrams that came.", counters.bytes_received);
+  text.counter("bytes_sent_total", "Bytes of the datagrams that left.", counters.bytes_sent);
   text.head("datagrams_dropped_total", "counter", "Datagrams dropped before the engine saw them, by reason.");
   text.value("datagrams_dropped_total", counters.unknown_sender, "reason", "unknown sender");
   for (std::size_t reason = 1; reason < counters.undecodable_by.size(); ++reason) {
@@ -79,6 +149,7 @@ std::string prometheus_text(const ServerState& state) {
   text.head("engine_total", "counter", "What the protocol's engine counts, by name.");
   for (const engine::NamedCounter& each : state.engine)
     text.value("engine_total", each.value, "counter", each.name);
+  append_peers(state.peers, text);
   return text.take();
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,11 +18,27 @@
 
 namespace wharf::live {
 
+/// One peer of now: what went and came, and what is known of it beside.
+struct PeerState {
+  std::uint32_t number = 0;            ///< No other one has it meanwhile.
+  std::string address;                 ///< "127.0.0.1:49152", "process 1234"
+  std::optional<std::uint32_t> queue;  ///< Here, if it has one of its own.
+  PeerTraffic traffic;
+  std::optional<std::uint64_t> refused_accesses;
+  std::optional<std::uint64_t> messages;     ///< That arrived in its receive entries.
+  std::optional<std::uint64_t> outstanding;  ///< Requests of this side to it that have not ended.
+};
+
 struct ServerState {
   LiveCounters counters;
   std::string_view protocol;
+  std::string address;        ///< Where it listens.
+  std::uint32_t process = 0;  ///< Its number.
+  TimePs uptime;
+  bool capturing = false;
   std::size_t clients = 0;
   std::uint32_t clients_max = 0;
+  std::size_t queues = 0;
   std::size_t half_open = 0;          ///< Connections whose queue is not connected yet.
   std::uint64_t clients_total = 0;    ///< Since it began.
   std::uint64_t half_open_total = 0;  ///< That ended so.
@@ -30,10 +47,17 @@ struct ServerState {
   std::uint64_t engine_bytes = 0;     ///< That the engine holds.
   std::uint64_t payload_bytes = 0;    ///< Of the pool in which packets wait.
   std::vector<engine::NamedCounter> engine;
+  std::vector<PeerState> peers;  ///< As many as `clients`.
 };
 
-/// Lines "wharf_NAME{protocol="NAME"} VALUE" under their HELP and TYPE. Drop reasons are labels.
+/// The last line, by which a reader knows that the text is whole. In the format it is a comment.
+inline constexpr std::string_view kMetricsEnd = "# EOF\n";
+
+/// Lines "wharf_NAME{protocol="NAME"} VALUE" under their HELP and TYPE, then kMetricsEnd. Drop reasons, peers
+/// and their queues are labels.
 std::string prometheus_text(const ServerState& state);
+/// `text` as the value of a label: backslash, quote and newline with a backslash before them.
+std::string escaped_label(std::string_view text);
 
 class MetricsFile {
  public:

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "live/udp/live_client_test_support.h"
+#include "live/udp/metrics_reading.h"
 
 namespace wharf::live {
 namespace {
@@ -48,9 +49,24 @@ TEST(MetricsFile, IsInTheTextFormatOfPrometheus) {
   // Every line is a comment, or a name with labels and a number.
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    EXPECT_THAT(line,
-                testing::MatchesRegex("(# (HELP|TYPE) wharf_[a-z_]+ .+)|(wharf_[a-z_]+[{].+[}] [0-9]+)"));
+    EXPECT_THAT(line, testing::MatchesRegex("(# (HELP|TYPE) wharf_[a-z_]+ .+)|(# EOF)|"
+                                            "(wharf_[a-z_]+[{].+[}] [0-9]+([.][0-9]+)?)"));
   }
+}
+
+TEST(MetricsFile, SaysOfAPeerWhatIsKnown) {
+  ServerState state;
+  state.protocol = "any";
+  state.peers.push_back({.number = 3, .address = "1.2.3.4:5", .queue = {}, .traffic = {.bytes_sent = 6}});
+  state.peers.push_back({.number = 4, .address = "1.2.3.4:6", .queue = 7, .traffic = {}, .messages = 8});
+  const std::string text = prometheus_text(state);
+  for (const char* line :
+       {"wharf_peer_bytes_sent_total{protocol=\"any\",peer=\"3\",address=\"1.2.3.4:5\"} 6\n",
+        "wharf_peer_messages_received_total{protocol=\"any\",peer=\"4\",address=\"1.2.3.4:6\","
+        "queue=\"7\"} 8\n"})
+    EXPECT_THAT(text, testing::HasSubstr(line));
+  EXPECT_EQ(text.find("wharf_peer_messages_received_total{protocol=\"any\",peer=\"3\""), std::string::npos);
+  EXPECT_EQ(text.find("wharf_peer_requests_outstanding{"), std::string::npos);
 }
 
 TEST(MetricsFile, IsWrittenWhileTheServerRuns) {
@@ -71,6 +87,57 @@ TEST(MetricsFile, IsWrittenWhileTheServerRuns) {
     std::ifstream file(path);
     text.assign(std::istreambuf_iterator<char>(file), {});
   }
+  server.stop();
+  std::filesystem::remove(path);
+}
+
+template <typename E>
+class MetricsOfPeers : public testing::Test {};
+TYPED_TEST_SUITE(MetricsOfPeers, EngineTypes);
+
+// What a peer sends again is its own, and its row ends with its session.
+TYPED_TEST(MetricsOfPeers, AreThoseOfTheSessionsOfNow) {
+  const std::filesystem::path path = testing::TempDir() + "wharf_metrics_" + std::to_string(::getpid());
+  ServerConfig config = server_config(kProtocolOf<TypeParam>);
+  config.metrics = path;
+  TestServer server(config);
+  const LiveClock clock;
+  auto quiet = Client<TypeParam>::open(client_config(server), clock).value();
+  ClientConfig lossy = client_config(server);
+  lossy.faults = {Probability::from(0.3), Probability::from(0), 1};
+  auto busy = Client<TypeParam>::open(lossy, clock).value();
+  for (int operation = 0; operation < 50; ++operation)
+    EXPECT_TRUE(run_one(*busy, write_request(*busy, 0, 64)).ok());
+
+  const auto await = [&](auto reached) {
+    for (MetricsReading reading;;) {
+      auto next = read_metrics(path);
+      if (next) reading = *std::move(next);
+      if (reached(reading) || clock.now() > seconds(60)) return reading;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  };
+  const MetricsReading reading = await([](const MetricsReading& of) {
+    return of.peers.size() == 2 && of.peers[1].traffic.datagrams_received >= 50;
+  });
+  ASSERT_EQ(reading.peers.size(), 2U);
+  EXPECT_EQ(reading.clients, 2U);
+  EXPECT_EQ(reading.process, static_cast<std::uint64_t>(::getpid()));
+  EXPECT_EQ(reading.address, format_endpoint(server.endpoint()));
+  const PeerReading& other = reading.peers[0];
+  const PeerReading& peer = reading.peers[1];
+  EXPECT_EQ(peer.address, format_endpoint(busy->host().port().local()));
+  EXPECT_GT(peer.duplicates, 0U);
+  EXPECT_EQ(other.duplicates, 0U);
+  EXPECT_GE(peer.traffic.bytes_received, 50U * 64);
+  EXPECT_GT(peer.traffic.datagrams_sent, 0U);
+  EXPECT_GT(peer.traffic.bytes_sent, 0U);
+  EXPECT_EQ(peer.dropped, 0U);
+  EXPECT_EQ(peer.traffic.datagrams_received + other.traffic.datagrams_received,
+            reading.traffic.datagrams_received);
+  EXPECT_EQ(peer.traffic.bytes_sent + other.traffic.bytes_sent, reading.traffic.bytes_sent);
+  busy.reset();
+  EXPECT_EQ(await([](const MetricsReading& of) { return of.peers.size() == 1; }).peers.size(), 1U);
   server.stop();
   std::filesystem::remove(path);
 }

@@ -43,6 +43,9 @@ struct LiveProtocol<roce::RoceEngine> {
   static void confine(wire::Packet& packet, const SessionNames& names);
   static bool refuses_access(const wire::Packet& packet);
   static std::vector<engine::NamedCounter> counters(const roce::RoceEngine& engine);
+  static Repetitions repetitions(const roce::RoceEngine& engine) {
+    return {engine.counters().requests_resent, engine.counters().duplicate_requests};
+  }
   static std::uint8_t service(const wire::Packet&) { return 0; }
 };
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -16,14 +17,12 @@
 #include "live/udp/entrance.h"
 #include "live/udp/exposed_memory.h"
 #include "live/udp/live_protocol.h"
-#include "live/udp/live_remote.h"
 #include "live/udp/metrics_file.h"
+#include "live/udp/ordered_capture.h"
 #include "live/udp/secret_source.h"
-#include "live/udp/secure_channel.h"
-#include "live/udp/session.h"
+#include "live/udp/server_session.h"
 #include "live/udp/slice_table.h"
 #include "live/udp/turns.h"
-#include "verbs/task.h"
 
 namespace wharf::live {
 namespace {
@@ -34,8 +33,8 @@ template <engine::Engine E>
 class Server {
  public:
   Server(const ServerConfig& config, const ServerObserver& observer, ServerDoor door, ExposedMemory exposed,
-         std::unique_ptr<LiveCapture> capture, std::unique_ptr<EngineMemory> memory,
-         std::unique_ptr<E> engine, std::uint32_t mtu)
+         OrderedCapture capture, std::unique_ptr<EngineMemory> memory, std::unique_ptr<E> engine,
+         std::uint32_t mtu)
       : config_(config),
         observer_(observer),
         entrance_(std::move(door.entrance)),
@@ -44,7 +43,7 @@ class Server {
         capture_(std::move(capture)),
         memory_(std::move(memory)),
         host_(std::move(engine), kServerNumber, memory_->payloads, std::move(door.port), clock_, config.seed,
-              config.faults, capture_.get()),
+              config.faults, capture_.current()),
         secrets_(config.secrets_seed, "live.secrets"),
         slices_(exposed_.bytes(), config.clients_max,
                 config.shared_memory ? SliceContent::kKept : SliceContent::kZeros),
@@ -61,6 +60,7 @@ class Server {
       if (host_.round_time() >= next_look) {
         next_look = host_.round_time() + kControlInterval;
         look_at_connections();
+        keep_capture();
         idle.set_awaited(!sessions_.empty());
         keep_metrics();
         if (config_.once && summary_.clients != 0 && clients() == 0) return finish(false);
@@ -75,30 +75,7 @@ class Server {
   }
 
  private:
-  /// One client, from its connection to its end. Until it connects its queue it holds an offered number only.
-  struct Session {
-    Session(ControlChannel channel_in, TimePs deadline_in)
-        : channel(std::move(channel_in)), deadline(deadline_in) {}
-
-    ControlChannel channel;
-    TimePs deadline;  ///< Of the set-up; kNever once connected.
-    TimePs last_message;
-    bool readable = false;
-    bool closed = false;
-    Doorkeeper doorkeeper;
-    std::optional<Hello> hello;
-    wire::HostAddress number;  ///< With `hello`.
-    std::optional<std::uint32_t> slice;
-    std::optional<verbs::QueueId> queue;
-    SessionSecrets secrets;
-    std::optional<verbs::SegmentToken> token;
-    std::optional<LiveRemote<E>> remote;  ///< Once connected.
-    Report report;                        ///< Of receive entries.
-    UnaskedArrivals unasked;
-    std::vector<verbs::Task<void>> receivers;
-
-    Report arrived() const { return {report.messages + unasked.messages, report.bytes + unasked.bytes}; }
-  };
+  using Session = ServerSession<E>;
   using Sessions = std::vector<std::unique_ptr<Session>>;
 
   Result<ServerSummary> finish(bool stopped) {
@@ -107,7 +84,7 @@ class Server {
     for (const MemoryUse& use : host_.engine().memory_use()) summary_.engine_bytes += use.bytes;
     summary_.payload_bytes = memory_->payloads.reserved_bytes();
     summary_.stopped = stopped;
-    if (capture_ != nullptr) WHARF_TRY(capture_->close());
+    WHARF_TRY(capture_.close());
     return summary_;
   }
 
@@ -118,19 +95,38 @@ class Server {
     if (!written && !metrics_failed_) remark(written.error().message);
     metrics_failed_ = !written;
   }
+  void keep_capture() {
+    if (capture_.ordered()) {
+      const std::string done = capture_.obey(host_.round_time());
+      host_.capture_into(capture_.current());
+      remark(done);
+    }
+    capture_.keep(host_.round_time());
+  }
   ServerState state() {
-    ServerState out{.counters = host_.counters(),
-                    .protocol = LiveProtocol<E>::kDescription.name,
-                    .clients = clients(),
-                    .clients_max = config_.clients_max,
-                    .half_open = sessions_.size() - clients(),
-                    .clients_total = summary_.clients,
-                    .half_open_total = summary_.half_open,
-                    .keyless_total = summary_.keyless,
-                    .payload_bytes = memory_->payloads.reserved_bytes(),
-                    .engine = LiveProtocol<E>::counters(host_.engine())};
-    for (const auto& session : sessions_) out.messages += session->arrived().messages;
+    ServerState out{
+        .counters = host_.counters(),
+        .protocol = LiveProtocol<E>::kDescription.name,
+        .address = format_place(config_.listen.shared() ? config_.listen : Place(entrance_->local())),
+        .process = static_cast<std::uint32_t>(::getpid()),
+        .uptime = host_.round_time(),
+        .capturing = capture_.current() != nullptr,
+        .clients = clients(),
+        .clients_max = config_.clients_max,
+        .queues = clients(),
+        .half_open = sessions_.size() - clients(),
+        .clients_total = summary_.clients,
+        .half_open_total = summary_.half_open,
+        .keyless_total = summary_.keyless,
+        .payload_bytes = memory_->payloads.reserved_bytes(),
+        .engine = LiveProtocol<E>::counters(host_.engine())};
+    for (const auto& session : sessions_) {
+      out.messages += session->arrived().messages;
+      if (session->remote) out.peers.push_back(session->state(host_.activity(session->number)));
+    }
     out.messages += summary_.messages;
+    std::sort(out.peers.begin(), out.peers.end(),
+              [](const PeerState& left, const PeerState& right) { return left.number < right.number; });
     for (const MemoryUse& use : host_.engine().memory_use()) out.engine_bytes += use.bytes;
     return out;
   }
@@ -366,7 +362,7 @@ class Server {
     }
     host_.drain();
     ++summary_.clients;
-    remark(fmt::format("client {} at {} came", session.number.number, place(session)));
+    remark(fmt::format("client {} at {} came", session.number.number, session.place()));
     return SessionMessage(std::move(answer));
   }
 
@@ -452,7 +448,9 @@ class Server {
       ++session.report.messages;
       session.report.bytes += received.length;
       if (session.hello->arrivals == ArrivalRule::kKeep) continue;
+      ++session.answering;
       const verbs::Completion sent = co_await session.remote->send(address, received.length);
+      --session.answering;
       if (!sent.ok()) co_return;
     }
   }
@@ -485,7 +483,7 @@ class Server {
     summary_.messages += session->arrived().messages;
     summary_.half_open += session->remote ? 0U : 1U;
     remark(session->remote ? fmt::format("client {} left: {}", session->number.number, why)
-                           : fmt::format("a client at {} was sent away: {}", place(*session), why));
+                           : fmt::format("a client at {} was sent away: {}", session->place(), why));
   }
 
   /// A number that no session has. Numbers go round, so that packets of a client that is gone do not reach
@@ -508,14 +506,6 @@ class Server {
     if (ahead < kNumbers / 2) last_number_ = number.number;  // Else others have connected meanwhile.
   }
 
-  static std::string place(const Session& session) {
-    const std::uint32_t address = session.channel.peer_address();
-    if (session.channel.peer_process() != 0) return fmt::format("process {}", session.channel.peer_process());
-    if (session.hello) return format_endpoint({address, session.hello->udp_port});
-    const std::string endpoint = format_endpoint({address, 0});
-    return endpoint.substr(0, endpoint.find(':'));
-  }
-
   void remark(std::string_view text) {
     if (observer_.remark) observer_.remark(text);
   }
@@ -526,7 +516,7 @@ class Server {
   std::unique_ptr<ServerEntrance> entrance_;
   std::uint32_t mtu_;  ///< Payload bytes of a packet at most.
   ExposedMemory exposed_;
-  std::unique_ptr<LiveCapture> capture_;
+  OrderedCapture capture_;
   std::unique_ptr<EngineMemory> memory_;
   LiveHost<E> host_;
   SecretSource secrets_;
@@ -564,8 +554,9 @@ Result<ServerSummary> serve_with(const ServerConfig& config, const ServerObserve
                                 .delivery = config.delivery},
                                *memory);
   if (!engine) return engine.error();
-  Server<E> server(config, observer, *std::move(door), *std::move(exposed), *std::move(capture),
-                   std::move(memory), *std::move(engine), mtu);
+  Server<E> server(config, observer, *std::move(door), *std::move(exposed),
+                   {*std::move(capture), config.ordered_capture, config.capture_orders}, std::move(memory),
+                   *std::move(engine), mtu);
   return server.run(stop);
 }
 
@@ -578,6 +569,7 @@ Result<ServerSummary> serve(const ServerConfig& config, const ServerObserver& ob
         fmt::format("{} of memory for {} clients, expected at least 4KiB for each of 1 or more",
                     format_bytes(Bytes{config.memory_bytes}), config.clients_max));
   }
+  if (config.capture_orders != nullptr) WHARF_TRY(check_capture_folder(config.ordered_capture));
   WHARF_TRY(check_key(config.psk, config.seal_packets, config.listen));
   return with_engine_type(config.protocol, [&]<typename E>(std::type_identity<E>) {
     return serve_with<E>(config, observer, stop);

@@ -16,6 +16,7 @@
 #include "live/reactor/idle_policy.h"
 #include "live/secure/key.h"
 #include "live/secure/seal.h"
+#include "live/udp/capture_orders.h"
 #include "live/udp/live_engine.h"
 #include "live/udp/live_host.h"
 #include "live/udp/place.h"
@@ -68,6 +69,9 @@ struct ServerConfig {
   std::uint32_t congestion = 0;   ///< EngineSettings::congestion.
   DeliveryChoice delivery{};      ///< Of what the server sends.
   std::filesystem::path capture;  ///< Where to write the datagrams, or empty.
+  /// Where captures go that `capture_orders` asks for (ordered_capture.h); without `capture`.
+  std::filesystem::path ordered_capture;
+  CaptureOrders* capture_orders = nullptr;
   std::filesystem::path metrics;  ///< Where to keep the counters while it runs (metrics_file.h), or empty.
 };
 

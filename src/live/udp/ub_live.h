@@ -45,6 +45,9 @@ struct LiveProtocol<ub::UbEngine> {
   static void confine(wire::Packet& packet, const SessionNames& names);
   static bool refuses_access(const wire::Packet& packet);
   static std::vector<engine::NamedCounter> counters(const ub::UbEngine& engine);
+  static Repetitions repetitions(const ub::UbEngine& engine) {
+    return {engine.counters().packets_retransmitted, engine.counters().duplicates};
+  }
   static std::uint8_t service(const wire::Packet&) { return 0; }
 };
 

@@ -49,6 +49,10 @@ struct LiveProtocol<uet::UetEngine> {
   static void confine(wire::Packet& packet, const SessionNames& names);
   static bool refuses_access(const wire::Packet& packet);
   static std::vector<engine::NamedCounter> counters(const uet::UetEngine& engine);
+  static Repetitions repetitions(const uet::UetEngine& engine) {
+    return {engine.counters().packets_retransmitted,
+            engine.counters().duplicates_dropped + engine.counters().duplicates_answered};
+  }
   static std::uint8_t service(const wire::Packet& packet);
 };
 
