@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/fabric/fabric.h"
+#include "sim/fabric/link_changes.h"
 
 namespace wharf::sim {
 
@@ -22,7 +23,8 @@ void Fabric<Host>::build_ports(const Topology& topology) {
       if (change.rate.value != 0) least = std::min(least, change.rate.value);
     }
   }
-  if (config.flow_control.kind == FlowControl::kPause && !config.faults.empty()) {
+  if (config.flow_control.kind == FlowControl::kPause &&
+      (!config.faults.empty() || fails_one_way(config.changes, topology))) {
     for (PortId id = 0; id < links; ++id) state_.fastest.push_back(topology.port(id).rate.value);
     for (const LinkChange& change : config.changes)
       state_.fastest[change.port] = std::max(state_.fastest[change.port], change.rate.value);

@@ -66,8 +66,10 @@ struct FabricState {
   /// from, 0 when that is the topology. Packets take the number along (Partition::sequences_), because a far
   /// end may not read the rate of another partition's port, and one under way is as long as it was sent.
   std::vector<std::uint32_t> rate_from;
-  std::vector<std::uint64_t> fastest;  ///< The most, where pauses are told again; or none.
-  std::vector<LinkDraws> draws;        ///< By port, when each fault has a stream of its own; or none.
+  /// The most, where pauses end and are told again: where links lose frames, or one direction of a link is
+  /// down while the other one is up. None elsewhere.
+  std::vector<std::uint64_t> fastest;
+  std::vector<LinkDraws> draws;  ///< By port, when each fault has a stream of its own; or none.
   std::vector<SwitchState> switches;
   std::vector<Host> hosts;
   std::vector<const void*> roots;   ///< By host: Host::root(), for hosts that have one.

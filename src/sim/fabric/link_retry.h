@@ -43,7 +43,9 @@ struct LinkRetrySender {
   /// the model knows; the machine decides nothing by it, it tells bodies from copies.
   std::uint32_t far_expects = 0;
   TimePs deadline = kNever;  ///< Of the replay timer.
-  TimePs last_arrival;       ///< Of what was sent.
+  TimePs oldest_left =
+      kNever;           ///< When the last byte of the oldest did, in the last replay; kNever: to come.
+  TimePs last_arrival;  ///< Of what was sent.
   State state = State::kAdvance;
   bool timer_armed = false;
   bool init_due = false;

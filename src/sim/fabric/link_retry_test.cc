@@ -129,6 +129,34 @@ TEST(LinkRetry, ALastFrameThatVanishesCostsTheReplayTimer) {
   EXPECT_GT(most, 1);
 }
 
+// The frame vanishes, its timer of 7 us replays it, and the replay is damaged: the far end has said nothing
+// yet, says that it is missing, and is believed. Where a replay vanished as well the timer ends again.
+TEST(LinkRetry, ADamagedReplayAfterTheTimerCostsTheRoundTripOfItsNack) {
+  std::uint64_t believed = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const Topology topology = back_to_back(kLink);
+    LinkFaults there{.loss = 0.4, .damage = 0.4, .retry = true, .retry_limit = 0};
+    there.retry_rules.replay_timer_max = microseconds(7);
+    FabricConfig config = with({there, {.retry = true}});
+    config.seed = seed;
+    ScriptFabric fabric(topology, config);
+    fabric.send(0, {.to = 1});
+    fabric.run();
+    ASSERT_EQ(fabric.received(1).size(), 1u);
+    const auto again = static_cast<std::int64_t>(fabric.port_counters(0).retried);
+    const auto timers = static_cast<std::int64_t>(fabric.port_counters(0).retry_timeouts);
+    const auto nacks = static_cast<std::int64_t>(fabric.port_counters(1).retry_nacks);
+    // One frame is missing, so there is one LLR_NACK at most, and each replay has one reason.
+    EXPECT_LE(nacks, 1);
+    EXPECT_EQ(again, timers + nacks) << seed;
+    EXPECT_EQ(fabric.received(1).at(0).at.ps, (again + 1) * kPacketPs + kDelayPs + timers * 7'000'000 +
+                                                  nacks * (2 * kDelayPs + kOrderedSetPs))
+        << seed;
+    if (timers > 0) believed += static_cast<std::uint64_t>(nacks);
+  }
+  EXPECT_GT(believed, 20u);
+}
+
 // Full links both ways: an ordered set of 8 B leaves at most every 2048 B of time, that is after every third
 // frame.
 TEST(LinkRetry, AcknowledgementsTakeRoomOnTheWayBack) {

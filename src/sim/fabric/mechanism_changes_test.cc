@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/fabric/fabric.h"
+#include "sim/fabric/link_changes.h"
 #include "sim/fabric/mechanism_test_support.h"
 
 namespace wharf::sim {
@@ -187,13 +188,56 @@ TEST(FailedLinks, CarryNoFramesOfFlowControlAndSayThemLater) {
     fabric.send_burst(0, 1, 100, 1000);
     fabric.run(microseconds(4));
     const std::uint64_t sent = fabric.port(back).sent_packets;
+    const std::uint64_t pauses = fabric.port_counters(back).pause_frames;
     fabric.run(microseconds(90));
     EXPECT_EQ(fabric.port(back).sent_packets, sent);
+    // What never left was not sent, and no link has lost it.
+    EXPECT_EQ(fabric.port_counters(back).pause_frames, pauses);
+    EXPECT_EQ(fabric.port_counters(back).lost, 0u);
     fabric.run(microseconds(300));
+    EXPECT_EQ(fabric.port_counters(back).control_frames, fabric.port(back).sent_packets);
     EXPECT_EQ(fabric.port(0).blocked, 0u);
     EXPECT_EQ(fabric.received(1).size() + fabric.port_counters(0).lost, 100u);
     EXPECT_GT(fabric.received(1).size(), 60u);
   }
+}
+
+// Host 0 has been paused when nothing passes from the switch to it any more: the resume frame neither. The
+// pause ends when its time is over, 335.5 us after the last of its frames.
+TEST(FailedLinks, APauseEndsThoughTheWayOfItsResumeFrameIsDown) {
+  const Topology topology = narrowing(gigabits_per_second(10));
+  FabricConfig config = pausing(8000, 5000);
+  config.changes = {{.at = microseconds(4), .port = topology.port(0).reverse, .up = false}};
+  ScriptFabric fabric(topology, config);
+  fabric.send_burst(0, 1, 100, 1000);
+  fabric.run(microseconds(4));
+  ASSERT_EQ(fabric.port(0).blocked, 1u);
+  fabric.run();
+  EXPECT_EQ(fabric.port(0).blocked, 0u);
+  EXPECT_EQ(fabric.received(1).size(), 100u);
+  EXPECT_GT(first(fabric, false) - first(fabric, true), microseconds(335));
+  EXPECT_LT(first(fabric, false) - first(fabric, true), microseconds(336));
+}
+
+TEST(FailedLinks, OneWayIsWhatTheOtherWayDoesNotDoAtOnce) {
+  const Topology topology = narrowing(gigabits_per_second(10));
+  const PortId back = topology.port(0).reverse;
+  const LinkChange down{.at = microseconds(4), .port = 0, .up = false};
+  const LinkChange down_back{.at = microseconds(4), .port = back, .up = false};
+  const LinkChange slower{.at = microseconds(2), .port = 0, .rate = gigabits_per_second(25)};
+  LinkChange up = down;
+  up.up = true;
+  up.at = microseconds(9);
+  EXPECT_FALSE(fails_one_way({}, topology));
+  EXPECT_FALSE(fails_one_way({slower}, topology));
+  EXPECT_TRUE(fails_one_way({down}, topology));
+  EXPECT_FALSE(fails_one_way({down_back, slower, down}, topology));
+  EXPECT_TRUE(fails_one_way({up, down_back, down}, topology));
+  LinkChange up_back = up;
+  up_back.port = back;
+  EXPECT_FALSE(fails_one_way({up, up_back, down_back, down}, topology));
+  up_back.at = microseconds(10);
+  EXPECT_TRUE(fails_one_way({up, up_back, down_back, down}, topology));
 }
 
 // --- Counters and queues

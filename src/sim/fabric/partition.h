@@ -264,6 +264,7 @@ class Partition {
   bool retries(PortId number) const { return !state_.retry_senders.empty() && state_.config.retries(number); }
   std::uint32_t record_back(PortId number) const;
   TimePs replay_time(PortId number) const;
+  TimePs nack_time(PortId number) const;
   void send_frame(Port& port, PortId number, SlotId slot);
   void send_kept(Port& port, PortId number, std::uint32_t index);
   TimePs& last_arrival(PortId number);

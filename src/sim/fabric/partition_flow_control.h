@@ -63,13 +63,13 @@ inline TimePs pause_time(std::uint64_t bits_per_second) {
   return picoseconds(static_cast<std::int64_t>(serialisation_ps(64, bits_per_second) * 65535));
 }
 
-/// Choice: pauses end, and are told again after half their time, where links lose frames; where none is lost,
-/// each is ended by its resume frame. The time is that at the fastest that the paused direction becomes: its
-/// rate may be another thread's.
+/// Choice: pauses end, and are told again after half their time, where a resume frame may be lost
+/// (FabricState::fastest); else each is ended by its resume frame. The time is that at the fastest that the
+/// paused direction becomes: its rate may be another thread's.
 template <FabricHost Host>
 void Partition<Host>::arm_pause_refresh(TimePs now, std::uint32_t link) {
   PortExtra& in = state_.extras[link];
-  if (state_.config.faults.empty() || in.pause_refresh_armed) return;
+  if (state_.fastest.empty() || in.pause_refresh_armed) return;
   in.pause_refresh_armed = true;
   push(FabricEvent::make(now + pause_time(state_.fastest[link % links_]) / 2, FabricEventKind::kControl,
                          kControlPauseRefreshes + link, false));
@@ -88,7 +88,7 @@ void Partition<Host>::refresh_pauses(TimePs now, std::uint32_t link) {
 template <FabricHost Host>
 void Partition<Host>::arm_pause_end(TimePs at, PortId number) {
   PortExtra& extra = state_.extras[number];
-  if (state_.config.faults.empty() || extra.pause_end_armed) return;
+  if (state_.fastest.empty() || extra.pause_end_armed) return;
   extra.pause_end_armed = true;
   push(FabricEvent::make(at, FabricEventKind::kControl, kControlPauseEnds + number, false));
 }
@@ -251,7 +251,9 @@ void Partition<Host>::service(TimePs now, PortId number) {
   } else if (extra.control_head != kNoSlot) {
     const SlotId slot = extra.control_head;
     extra.control_head = heads_[slot].next;
+    const std::uint32_t kind = heads_[slot].flow >> 30U;
     ++state_.counters[number].control_frames;
+    if (kind == kControlPause || kind == kControlResume) ++state_.counters[number].pause_frames;
     launch(port, number, slot, heads_[slot]);
   } else if ((port.flags & kPortDown) != 0) {
     return;
@@ -379,11 +381,10 @@ void Partition<Host>::send_control(TimePs now, PortId number, std::uint32_t cont
     heads_[extra.control_tail].next = slot;
   }
   extra.control_tail = slot;
-  if (kind == kControlPause || kind == kControlResume) ++state_.counters[number].pause_frames;
   arm_service(max(now, ports_[number].ready_at), ports_[number], number);
 }
 
-/// What a port that is down was to tell is lost.
+/// What a port that is down was to tell it never sends, and counts nowhere.
 template <FabricHost Host>
 void Partition<Host>::lose_control(PortId number) {
   PortExtra& extra = state_.extras[number];
@@ -391,8 +392,6 @@ void Partition<Host>::lose_control(PortId number) {
     const SlotId slot = extra.control_head;
     const PacketHead& head = heads_[slot];
     extra.control_head = head.next;
-    ++state_.counters[number].lost;
-    ++state_.counters[number].lost_unsent;
     // What it has consumed it tells anyway when it returns.
     if (head.flow >> 30U != kControlConsumed) {
       PortExtra& in = state_.extras[record_back(number)];

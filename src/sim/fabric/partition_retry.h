@@ -43,6 +43,21 @@ TimePs Partition<Host>::replay_time(PortId number) const {
          faults_of(there.reverse).jitter;
 }
 
+/// What a frame that leaves now takes until an LLR_NACK about it can be here: one that comes sooner had left
+/// the far end before. At the slowest that the way back becomes: it may be another thread's.
+template <FabricHost Host>
+TimePs Partition<Host>::nack_time(PortId number) const {
+  const TopologyPort& there = state_.topology->port(number);
+  const TopologyPort& back = state_.topology->port(there.reverse);
+  const auto latency = [&](NodeId node) {
+    return state_.topology->is_host(node) ? kTimeZero : state_.topology->node(node).latency;
+  };
+  const auto serial =
+      static_cast<std::int64_t>(serialisation_ps(kOrderedSetBytes, state_.slowest[there.reverse]));
+  return there.delay + back.delay + state_.config.fec_delay * 2 + latency(there.peer) + latency(there.node) +
+         faults_of(number).jitter + picoseconds(serial);
+}
+
 template <FabricHost Host>
 TimePs& Partition<Host>::last_arrival(PortId number) {
   return state_.draws.empty() ? state_.retry_senders[number].last_arrival : state_.draws[number].last_arrival;
@@ -126,7 +141,10 @@ void Partition<Host>::send_kept(Port& port, PortId number, std::uint32_t index) 
                                              : handled_at(port, number, head, begin, serial);
   if ((port.flags & kPortObserved) != 0 && frame.head.body != kNoBody)
     capture(port.ready_at, number, frame.head);
-  if (index == 0) arm_replay_timer(number, port.ready_at + replay_time(number));
+  if (index == 0) {
+    arm_replay_timer(number, port.ready_at + replay_time(number));
+    sender.oldest_left = port.ready_at;
+  }
   if (taken) {
     sender.far_expects = (sender.far_expects + 1) & kFrameSequenceMask;
     frame.taken = true;
@@ -238,8 +256,9 @@ bool Partition<Host>::serve_replay(Port& port, PortId number) {
               (state_.extras[number].credits_used[queue] & kCreditMask);
   head.bytes = bytes;
   head.flags = kHeadLinkControl;
-  ++state_.counters[number].control_frames;
+  const std::uint64_t sent = port.sent_packets;
   send_frame(port, number, slot);
+  state_.counters[number].control_frames += port.sent_packets - sent;  // It may be discarded.
   return true;
 }
 
@@ -311,9 +330,10 @@ void Partition<Host>::handle_retry(TimePs now, PortId link, const PacketHead& he
       if (!sender.protects()) return;
       if (sender.acknowledge(sequence)) {
         arm_replay_timer(number, sender.kept.empty() ? kNever : now + replay_time(number));
-      } else if (sender.replays != 0) {
-        // Choice: an LLR_NACK without news asks for what is being replayed, or has been and is waited for: it
-        // may have left before that came. If the replay has failed the timer will tell.
+      } else if (sender.replays != 0 &&
+                 (sender.oldest_left == kNever || now < sender.oldest_left + nack_time(number))) {
+        // Choice: an LLR_NACK without news that left before the replay came asks for what is on its way. One
+        // that can know says that the replay has failed.
         break;
       }
       if (kind == RetryControl::kNack) begin_replay(now, number);
@@ -340,7 +360,7 @@ void Partition<Host>::begin_replay(TimePs now, PortId number) {
   ++sender.replays;
   sender.state = LinkRetrySender::State::kReplay;
   sender.replay_at = 0;
-  sender.deadline = kNever;  // Until the oldest has been sent again.
+  sender.deadline = sender.oldest_left = kNever;  // Until the oldest has been sent again.
   arm_service(max(now, ports_[number].ready_at), ports_[number], number);
 }
 
