@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/uet/engine_parts.h"
+#include "tests/support/uet_answers.h"
 #include "tests/support/uet_star.h"
 #include "tests/support/uet_world.h"
 
@@ -82,6 +83,23 @@ TEST(UetConnectionContexts, TheContextGoesWithItsPdcAndServesTheNext) {
 }
 
 // What was granted to a PDC that is gone is nothing to the next one of the record.
+// Payload is fetched ahead for a PDC that is refused. The next PDC takes its context in the same input.
+TEST(UetConnectionContexts, TheNextPdcFetchesForItselfAlone) {
+  UetConfig config = apart();
+  config.controller = congestion::ConstantWindowConfig{.packets = 4};
+  World world(config, {}, 1);
+  world.watch();
+  world.lose = [](const wire::Packet&) { return true; };
+  ASSERT_EQ(world.post(world.request(Verb::kWrite, 64 * 4096)), engine::PostStatus::kOk);
+  world.pass(microseconds(1));
+  ASSERT_FALSE(world.sent.empty());
+  world.lose = nullptr;
+  world.pair().inject(0, refusal_of(world, wire::UetNackCode::kInvalidSyn, world.sent[0].uet.request.psn));
+  world.run();
+  ASSERT_EQ(world.completions(0).size(), 1U);
+  EXPECT_TRUE(world.completions(0)[0].ok());
+}
+
 TEST(UetConnectionContexts, CreditBeginsAnewWithEachPdc) {
   UetConfig config = apart();
   config.congestion = CongestionControl::kReceiver;

@@ -154,6 +154,7 @@ void Cms::forget_host(TimePs now, wire::HostAddress host) {
   const std::uint32_t ccc = *found;
   by_host_.erase(host.number);
   update(now, ccc);
+  parts_.pds.stop_fetching(ccc);
   timers_.set(ccc, kNever);
   contexts_[ccc]->used = false;
   free_.push_back(ccc);

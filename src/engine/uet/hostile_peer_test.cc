@@ -197,6 +197,41 @@ TEST_F(HostilePeer, AControlPacketThatASackAndANackNameIsSentAgain) {
   EXPECT_EQ(world().counters(1).pdcs_closed, 1U);
 }
 
+// The answer to a read takes numbers behind CLOSE_CMD; who answers that has not waited for it.
+TEST_F(HostilePeer, AReadBehindTheCloseHoldsNothing) {
+  start();
+  world().lose = [](const wire::Packet& packet) { return packet.source.number == 1; };
+  ASSERT_EQ(world().post(world().request(Verb::kWrite, 64)), engine::PostStatus::kOk);
+  world().pass(microseconds(1));
+  const EngineParts& parts = world().engine(0).parts();
+  const Pdc& source = parts.pds.pdc(0);
+  const Pdc& target = world().engine(1).parts().pds.pdc(0);
+  wire::Packet packet = acknowledgement_of(world(), source.tx.start);
+  packet.uet.prologue.flags = wire::uet_request_flags(wire::UetAckRequest::kClose);
+  world().pair().inject(0, packet);
+  ASSERT_EQ(source.state, PdcState::kCloseAckWait);
+  hand.source = 1;
+  hand.spdcid = target.local_id;
+  hand.dpdcid = source.local_id;
+  hand.psn = target.tx.start;
+  hand.opcode = UetOpcode::kRead;
+  hand.payload = {};
+  hand.request_length = 60'000;
+  hand.key = key_of(world().token(0));
+  hand.address = World::kLocal;
+  world().pair().inject(0, hand.packet());
+  world().pass(nanoseconds(200));
+  ASSERT_GT(parts.outbound.in_use(), 0U);
+  packet = acknowledgement_of(world(), source.close_psn);
+  packet.uet.prologue.flags = 0;
+  world().pair().inject(0, packet);
+  EXPECT_EQ(source.state, PdcState::kClosed);
+  world().pass(milliseconds(1));
+  EXPECT_EQ(parts.outbound.in_use(), 0U);
+  EXPECT_EQ(parts.cms[source.ccc].in_flight, 0U);
+  EXPECT_TRUE(world().engine(0).forget_host(world().now(), {1}).ok());
+}
+
 TEST_F(HostilePeer, Uet_3_5_8_LatePacketsForAnEarlierPdcDoNotNameThePeer) {
   start();
   world().lose = [](const wire::Packet&) { return true; };

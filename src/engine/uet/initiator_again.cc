@@ -113,7 +113,7 @@ UetReturnCode Initiator::restart(TimePs now, wire::HostAddress source, std::uint
   if (slot >= parts_.outbound.capacity() || !parts_.outbound.is_used(slot)) return UetReturnCode::kNoMatch;
   OutboundMessage& message = parts_.outbound[slot];
   if (((message.generation << 16U) | slot) != initiator_token || !is_deferrable(message.ses.opcode) ||
-      message.host != source || offset > message.ses.request_length) {
+      message.peer == verbs::kNoPeer || message.host != source || offset > message.ses.request_length) {
     return UetReturnCode::kNoMatch;
   }
   // Its earlier packets may still be without an answer: the request is repeated until they have one.

@@ -86,8 +86,10 @@ void Initiator::take_response(TimePs now, std::uint32_t slot, const wire::Packet
     return;
   }
   if (code == UetReturnCode::kOk || code == UetReturnCode::kNull) return;
-  if (code == UetReturnCode::kDropped && is_deferrable(message.ses.opcode)) {
-    // [UE 1.0 3.4, deferrable send] The target will ask for it.
+  if (code == UetReturnCode::kDropped && is_deferrable(message.ses.opcode) &&
+      message.status == CompletionStatus::kSuccess) {
+    // [UE 1.0 3.4, deferrable send] The target will ask for it; unless it has ended here, as when it was
+    // flushed.
     if (!message.deferred) ++parts_.counters.messages_deferred;
     message.deferred = true;
     message.retry_wanted = false;

@@ -288,6 +288,8 @@ bool Initiator::make_message(TimePs now, engine::QueueId queue, const verbs::Wor
   }
   choose_form(message);
   if (!set_off(now, slot)) {
+    const std::uint32_t region = parts_.outbound[slot].region;
+    if (region != kNoSlot) parts_.regions.remove(region);
     parts_.outbound.release(slot);
     return false;
   }

@@ -101,6 +101,8 @@ class Pds {
   /// The usual packet and settle(); false, and nothing has happened, when the next one is not like that.
   bool transmit_plain(EngineParts& parts, TimePs now, wire::TrafficClassMask allowed, wire::Packet& out);
   /// Fetches payload ahead of transmission.
+  /// A congestion context goes: nothing is fetched for it any more.
+  void stop_fetching(std::uint32_t ccc);
   bool is_settled() const { return staged_order_.empty() && fetch_wanted_.empty(); }
   [[gnu::always_inline]] void settle(TimePs now) {
     if (!staged_order_.empty() || !fetch_wanted_.empty()) fetch_wanted(now);
@@ -247,7 +249,9 @@ class Pds {
   std::uint32_t take_cleared(PdcReceive& rx, UetPsn up_to);
   void clear_stored(TimePs now, std::uint32_t index, UetPsn up_to);
   void fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing);
-  /// The same without telling the program that the peer cannot be reached.
+  /// CLOSE_CMD has its answer.
+  void close_answered(TimePs now, std::uint32_t index);
+  /// As fail(), without telling the program that the peer cannot be reached.
   void end_in_error(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing);
   std::uint32_t find(std::uint16_t local_id) const;
   /// An identifier and the PDC that it has been found to be; kNoSlot: none.

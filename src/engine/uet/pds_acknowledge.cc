@@ -94,9 +94,7 @@ void Pds::advance_una(TimePs now, std::uint32_t index, const Effects& effects) {
     if (tx.una != tx.next && tx.at(tx.una).state == EntryState::kReceived) arm(index, now + earliest_rto_);
   }
   if (closed) {
-    step(now, index, PdcEvent::kCloseAnswered);
-    ++parts_.counters.pdcs_closed;
-    free_pdc(now, index);
+    close_answered(now, index);
     return;
   }
   if (tx.una == tx.next && !tx.timers.empty()) WHARF_UNREACHABLE();

@@ -323,7 +323,29 @@ void Pds::free_pdc(TimePs now, std::uint32_t index) {
   ++record.generation;
   free_pdcs_.push_back(index);
   parts_.cms.update(now, ccc);
-  if (contexts_per_connection_) parts_.cms.release_context(ccc);
+  if (contexts_per_connection_) {
+    stop_fetching(ccc);
+    parts_.cms.release_context(ccc);
+  }
+}
+
+void Pds::stop_fetching(std::uint32_t ccc) {
+  CongestionContext& context = parts_.cms[ccc];
+  if (!context.fetch_wanted) return;
+  context.fetch_wanted = false;
+  fetch_wanted_.remove(parts_.cms, ccc, &CongestionContext::next_fetch);
+}
+
+void Pds::close_answered(TimePs now, std::uint32_t index) {
+  const Pdc& record = *pdcs_[index];
+  if (record.tx.message_head != kNoSlot || record.tx.next != record.close_psn + 1) {
+    // The peer read over this PDC after CLOSE_CMD had left, and closed it before it had its data.
+    end_in_error(now, index, verbs::CompletionStatus::kRemoteOperation, false);
+    return;
+  }
+  step(now, index, PdcEvent::kCloseAnswered);
+  ++parts_.counters.pdcs_closed;
+  free_pdc(now, index);
 }
 
 void Pds::fail(TimePs now, std::uint32_t index, verbs::CompletionStatus status, bool peer_has_nothing) {

@@ -325,6 +325,7 @@ bool Pds::transmit_unsequenced(TimePs now, wire::TrafficClassMask allowed, wire:
   parts_.rudi.emit(now, staged.psn, staged.failed, out);
   finish(out, wire::TrafficClass::kData, out.destination, out.entropy, wire::uet_header_bytes(out.uet));
   staged_.release(slot);
+  parts_.rudi.settle(now);  // There is room for the next.
   return true;
 }
 

@@ -167,9 +167,7 @@ void Pds::take_fatal(TimePs now, std::uint32_t index, UetNackCode code) {
   Pdc& record = *pdcs_[index];
   if (record.state == PdcState::kCloseAckWait && code == UetNackCode::kInvalidDpdcid) {
     // The target has closed already; only its acknowledgement was lost.
-    step(now, index, PdcEvent::kCloseAnswered);
-    ++parts_.counters.pdcs_closed;
-    free_pdc(now, index);
+    close_answered(now, index);
     return;
   }
   const bool nothing = code == UetNackCode::kInvalidSyn || code == UetNackCode::kPdcModeMismatch;

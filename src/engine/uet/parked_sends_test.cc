@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends that wait for the target to ask for them, or for a PDC: what they hold, and how they end when their
+// queue goes first. [UE 1.0 3.4]
+#include <gtest/gtest.h>
+
+#include "engine/uet/engine_parts.h"
+#include "tests/support/uet_world.h"
+
+namespace wharf::uet {
+namespace {
+
+using engine::PostStatus;
+using verbs::CompletionStatus;
+using verbs::Verb;
+
+// Its queue fails while RC_DROPPED is on the way: nobody is there to be asked for it.
+TEST(UetParkedSends, ASendThatWasFlushedIsNotParked) {
+  UetConfig config;
+  config.large_send = LargeSend::kDeferrable;
+  config.large_send_bytes = 1000;
+  test::EnginePairOptions far;
+  far.wire.delay = microseconds(5);
+  World world(config, far);
+  ASSERT_EQ(world.post(world.request(Verb::kSend, 30'000)), PostStatus::kOk);
+  ASSERT_EQ(world.pair().run_until([&world] { return world.counters(1).acknowledgements_sent > 0; }),
+            test::RunEnd::kDone);
+  ASSERT_TRUE(world.engine(0).fail_queue(world.now(), world.queue(0)).ok());
+  world.pair().drain(0);
+  world.pass(milliseconds(1));
+  ASSERT_EQ(world.completions(0).size(), 1u);
+  EXPECT_EQ(world.completions(0)[0].status, CompletionStatus::kFlushed);
+  EXPECT_EQ(world.engine(0).parts().outbound.in_use(), 0u);
+  ASSERT_EQ(world.pair().post_receive(1, world.queue(1), world.receive(0, 30'000)), PostStatus::kOk);
+  world.pass(milliseconds(1));
+  ASSERT_TRUE(world.engine(0).reset_queue(world.now(), world.queue(0)).ok());
+  EXPECT_TRUE(world.finish(world.request(Verb::kSend, 8)).ok());
+  ASSERT_EQ(world.completions(1).size(), 1u);
+  EXPECT_EQ(world.completions(1)[0].length, 8u);
+}
+
+// A rendezvous send that finds no PDC tries again with each input. Each time it gave its remainder to be
+// read.
+TEST(UetParkedSends, ARendezvousThatFindsNoPdcExposesNothing) {
+  UetConfig config;
+  config.large_send = LargeSend::kRendezvous;
+  config.large_send_bytes = 1000;
+  config.pdc_limit = 1;
+  World world(config);
+  ASSERT_EQ(world.post(world.request(Verb::kWrite, 8)), PostStatus::kOk);
+  verbs::WorkRequest large = world.request(Verb::kSend, 30'000);
+  large.delivery = verbs::Delivery::kOrdered;  // Another PDC than the one there is.
+  ASSERT_EQ(world.post(large), PostStatus::kOk);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(world.post(world.request(Verb::kWrite, 8)), PostStatus::kOk);
+    world.pass(microseconds(20));
+  }
+  const MemoryRegionTable& regions = world.engine(0).parts().regions;
+  std::uint32_t exposed = 0;
+  for (std::uint32_t slot = 0; slot < regions.capacity(); ++slot)
+    exposed += regions[slot].used && regions[slot].message != kNoSlot ? 1 : 0;
+  EXPECT_EQ(exposed, 0u);
+  ASSERT_EQ(world.pair().post_receive(1, world.queue(1), world.receive(0, 30'000)), PostStatus::kOk);
+  world.run();
+  ASSERT_EQ(world.completions(1).size(), 1u);
+  EXPECT_TRUE(world.completions(1)[0].ok());
+  EXPECT_EQ(world.completions(0).size(), 22u);
+}
+
+// More of them than payloads are fetched ahead: nothing comes back that would let the next ones leave.
+TEST(UetParkedSends, DatagramsAllLeave) {
+  test::EnginePairOptions slow;
+  slow.access_shortest = slow.access_longest = microseconds(1);
+  World world({}, slow);
+  for (int i = 0; i < 100; ++i) {
+    verbs::WorkRequest datagram = world.request(Verb::kSend, 100);
+    datagram.delivery = verbs::Delivery::kDatagram;
+    ASSERT_EQ(world.post(datagram), PostStatus::kOk);
+  }
+  world.run();
+  EXPECT_EQ(world.completions(0).size(), 100u);
+  EXPECT_EQ(world.counters(0).datagrams_sent, 100u);
+}
+
+}  // namespace
+}  // namespace wharf::uet
