@@ -159,15 +159,19 @@ class TopCommand : public Command {
       if (next + 2 * pause_ < Clock::now()) next = Clock::now() - pause_;  // It was stopped meanwhile.
       for (Watched& each : watched_) each.read();
     }
+    console.write("\r\n");
     return ExitCode::kInterrupted;
   }
 
   void draw(const Console& console) const {
     const Screen screen = screen_of(console.out);
-    // What is no row of a peer, of each process; the rows share the rest.
+    // What is no row of a peer; the rows share the rest.
     constexpr std::size_t kLinesAround = 9;
-    const std::size_t around = watched_.size() * kLinesAround;
-    const std::size_t peers = screen.lines > around ? (screen.lines - around) / watched_.size() : 0;
+    constexpr std::size_t kLinesOfError = 3;
+    const auto good = static_cast<std::size_t>(
+        std::count_if(watched_.begin(), watched_.end(), [](const Watched& each) { return !each.error; }));
+    const std::size_t around = good * kLinesAround + (watched_.size() - good) * kLinesOfError + 1;
+    const std::size_t peers = good != 0 && screen.lines > around ? (screen.lines - around) / good : 0;
     std::string text;
     for (const Watched& each : watched_) {
       if (each.error) {
