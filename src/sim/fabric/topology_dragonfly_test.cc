@@ -87,7 +87,7 @@ TEST(Dragonfly, MinimalWaysHaveOneGlobalLink) {
 TEST(Dragonfly, TheLongestDetourHasTwoGlobalLinks) {
   const Topology topology = made(2, 4, 2);
   PathSurvey survey(topology);
-  const auto detour = survey.detour(0, 71);
+  const auto detour = survey.detour(0, 71, Bytes{4160});
   int globals = 0;
   for (const PortId link : detour) globals += is_global(topology, link) ? 1 : 0;
   EXPECT_EQ(globals, 2);

@@ -135,6 +135,46 @@ TEST(TopologyFile, TheLongestPairGoesByTimeNotByHops) {
             (std::pair<NodeId, NodeId>(1, 0)));
 }
 
+// Two ways of four links, and of equal cost, whichever stands first in the file.
+TEST(TopologyFile, TheLongestPathIsTheSlowestOfThoseThatCostTheSame) {
+  const std::string begin =
+      "graph\nhosts 3\nswitch a\nswitch b\nswitch s tier 1\nswitch t tier 1\nlink 0 a 100Gbps 1us\n"
+      "link 1 b 100Gbps 1us\nlink 2 b 100Gbps 1us\n";
+  const std::string over_s = "link a s 100Gbps 1us\nlink s b 100Gbps 1us\n";
+  const std::string over_t = "link a t 100Gbps 2ms\nlink t b 100Gbps 2ms\n";
+  for (const std::string& lines : {over_s + over_t, over_t + over_s}) {
+    const auto file = read_topology(begin + lines, "g");
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    PathSurvey survey_of(file->topology);
+    for (const auto& [from, to] : {std::pair<NodeId, NodeId>(0, 1), std::pair<NodeId, NodeId>(1, 0)}) {
+      const std::vector<PortId> path = survey_of.longest_path(from, to, Bytes{4160});
+      ASSERT_EQ(path.size(), 4U);
+      EXPECT_EQ(file->topology.port(path.front()).node, from);
+      EXPECT_EQ(file->topology.port(path.back()).peer, to);
+      const TimePs time = packet_time(file->topology, path, Bytes{4160});
+      EXPECT_EQ(time,
+                microseconds(2) + milliseconds(4) + transfer_time(Bytes{4160}, gigabits_per_second(100)) * 4);
+      EXPECT_EQ(survey_of.longest_times(to, Bytes{4160})[from], time);
+      EXPECT_EQ(survey_of.longest_times(from, Bytes{4160}, true)[to], time);
+    }
+    EXPECT_EQ(survey_of.path(1, 2), survey_of.longest_path(1, 2, Bytes{4160}));
+  }
+}
+
+// 0 and 1 are 3 us apart in each direction by the way that is found first, 12 us by the other one; 0 and 2
+// are 6 us apart.
+TEST(TopologyFile, TheLongestPairGoesByTheLongestPathOfEach) {
+  const auto file = read_topology(
+      "graph\nhosts 3\nswitch a\nswitch b\nswitch c\nswitch s tier 1\nswitch t tier 1\n"
+      "link 0 a 100Gbps 1us\nlink 1 b 100Gbps 1us\nlink 2 c 100Gbps 1us\nlink a s 100Gbps 1us\n"
+      "link s b 100Gbps 1us\nlink s c 100Gbps 4us\nlink a t 100Gbps 5us\nlink t b 100Gbps 5us\n",
+      "g");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto [from, to] = longest_pair(file->topology, survey(file->topology), Bytes{4160}, Bytes{64});
+  EXPECT_EQ(std::min(from, to), 0U);
+  EXPECT_EQ(std::max(from, to), 1U);
+}
+
 TEST(TopologyFile, RefusalsNameLineTokenAndRule) {
   const std::string tiny = kTiny;
   EXPECT_EQ(refusal(replaced(tiny, "Radix_Up 2", "Radix_Upp 2")),

@@ -15,6 +15,12 @@ namespace {
 
 std::uint64_t gbps(BitsPerSecond rate) { return rate.value / 1'000'000'000; }
 
+/// From a packet's first bit at the near end to its last at the far end, where it can go on.
+TimePs link_time(const Topology& topology, const TopologyPort& port, Bytes bytes) {
+  const TimePs time = transfer_time(bytes, port.rate) + port.delay;
+  return topology.is_host(port.peer) ? time : time + topology.node(port.peer).latency;
+}
+
 }  // namespace
 
 PathSurvey::PathSurvey(const Topology& topology)
@@ -97,28 +103,66 @@ std::vector<PortId> PathSurvey::path(NodeId from, NodeId to, std::uint32_t near,
   return links;
 }
 
-std::vector<PortId> PathSurvey::detour(NodeId from, NodeId to) {
-  std::vector<PortId> longest = path(from, to);
+std::vector<TimePs> PathSurvey::longest_times(NodeId to, Bytes bytes, bool back) {
+  // From near to far: what leads on from a node is known before the node is looked at.
+  std::vector<std::vector<NodeId>> by_cost;
+  for (NodeId node = 0; node < topology_->nodes().size(); ++node) {
+    const std::uint32_t left = cost(node, to);
+    if (left == 0 || left == kUnreachable) continue;
+    if (by_cost.size() <= left) by_cost.resize(left + 1);
+    by_cost[left].push_back(node);
+  }
+  std::vector<TimePs> times(topology_->nodes().size());
+  for (std::uint32_t left = 1; left < by_cost.size(); ++left) {
+    for (const NodeId node : by_cost[left]) {
+      for (const PortId out : topology_->node(node).ports) {
+        const TopologyPort& port = topology_->port(out);
+        if (!leads(port, to, left)) continue;
+        const TopologyPort& carries = back ? topology_->port(port.reverse) : port;
+        times[node] = max(times[node], link_time(*topology_, carries, bytes) + times[port.peer]);
+      }
+    }
+  }
+  return times;
+}
+
+std::vector<PortId> PathSurvey::longest_path(NodeId from, NodeId to, Bytes bytes) {
+  const std::vector<TimePs> times = longest_times(to, bytes);
+  std::vector<PortId> links;
+  NodeId node = from;
+  for (std::uint32_t left = cost(from, to); left > 0;) {
+    const std::vector<PortId>& ports = topology_->node(node).ports;
+    const auto out = std::find_if(ports.begin(), ports.end(), [&](PortId id) {
+      const TopologyPort& port = topology_->port(id);
+      return leads(port, to, left) && link_time(*topology_, port, bytes) + times[port.peer] == times[node];
+    });
+    WHARF_CHECK(out != ports.end());
+    links.push_back(*out);
+    node = topology_->port(*out).peer;
+    left -= topology_->port(*out).cost;
+  }
+  return links;
+}
+
+std::vector<PortId> PathSurvey::detour(NodeId from, NodeId to, Bytes bytes) {
+  std::vector<PortId> longest = longest_path(from, to, bytes);
   const auto pod = [this](NodeId host) { return topology_->node(host).pod; };
   std::set<std::uint32_t> seen;
   for (NodeId over = 0; over < topology_->host_count(); ++over) {
     if (pod(over) == pod(from) || pod(over) == pod(to) || !seen.insert(pod(over)).second) continue;
-    std::vector<PortId> links = path(from, over);
+    std::vector<PortId> links = longest_path(from, over, bytes);
     links.pop_back();  // It turns at the switch.
-    const std::vector<PortId> rest = path(over, to);
+    const std::vector<PortId> rest = longest_path(over, to, bytes);
     links.insert(links.end(), rest.begin() + 1, rest.end());
-    if (links.size() > longest.size()) longest = std::move(links);
+    if (packet_time(*topology_, links, bytes) > packet_time(*topology_, longest, bytes))
+      longest = std::move(links);
   }
   return longest;
 }
 
 TimePs packet_time(const Topology& topology, const std::vector<PortId>& path, Bytes bytes) {
   TimePs total;
-  for (const PortId link : path) {
-    const TopologyPort& port = topology.port(link);
-    total += transfer_time(bytes, port.rate) + port.delay;
-    if (!topology.is_host(port.peer)) total += topology.node(port.peer).latency;
-  }
+  for (const PortId link : path) total += link_time(topology, topology.port(link), bytes);
   return total;
 }
 
@@ -283,14 +327,11 @@ std::pair<NodeId, NodeId> longest_pair(const Topology& topology, const TopologyS
     if (slowest.size() > 2) slowest.pop_back();
   }
   PathSurvey paths(topology);
-  const auto round_trip = [&](NodeId from, NodeId to) {
-    if (paths.hops(from, to) == kUnreachable || paths.hops(to, from) == kUnreachable) return kTimeZero;
-    return packet_time(topology, paths.path(from, to), data) +
-           packet_time(topology, paths.path(to, from), answer);
+  const auto longest_trip = [&](NodeId from, NodeId to) {
+    return paths.longest_times(to, data)[from] + paths.longest_times(to, answer, true)[from];
   };
-  TimePs most = round_trip(longest.first, longest.second);
-  const auto look_at = [&](NodeId from, NodeId to) {
-    const TimePs time = round_trip(from, to);
+  TimePs most = longest_trip(longest.first, longest.second);
+  const auto look_at = [&](NodeId from, NodeId to, TimePs time) {
     if (time <= most) return;
     most = time;
     longest = {from, to};
@@ -298,11 +339,19 @@ std::pair<NodeId, NodeId> longest_pair(const Topology& topology, const TopologyS
   std::vector<NodeId> ends;
   for (const auto& [leaf, slowest] : leaves) {
     ends.push_back(slowest.front());
-    if (slowest.size() > 1) look_at(slowest.back(), slowest.front());
+    if (slowest.size() < 2) continue;
+    // Over their leaf there is one way.
+    const NodeId from = slowest.back();
+    const NodeId to = slowest.front();
+    look_at(from, to,
+            packet_time(topology, paths.path(from, to), data) +
+                packet_time(topology, paths.path(to, from), answer));
   }
   for (std::size_t i = 0; i < std::min<std::size_t>(ends.size(), 64); ++i) {
+    const std::vector<TimePs> there = paths.longest_times(ends[i], data);
+    const std::vector<TimePs> back = paths.longest_times(ends[i], answer, true);
     for (const NodeId from : ends) {
-      if (from != ends[i]) look_at(from, ends[i]);
+      if (from != ends[i]) look_at(from, ends[i], there[from] + back[from]);
     }
   }
   return longest;

@@ -27,8 +27,16 @@ class PathSurvey {
   /// One of those that leave the host `from` by its port `near` and reach the host `to` by its port `far`;
   /// empty: there is none.
   std::vector<PortId> path(NodeId from, NodeId to, std::uint32_t near, std::uint32_t far);
-  /// The longest way from host to host over a third pod (detours.h), or path() where no way is longer.
-  std::vector<PortId> detour(NodeId from, NodeId to);
+  /// By node, what `bytes` take at most along its cheapest ways to the host `to` (packet_time()); from there
+  /// to the node where `back` is set, as both directions of a link cost the same. Without meaning for nodes
+  /// that no way leads from.
+  std::vector<TimePs> longest_times(NodeId to, Bytes bytes, bool back = false);
+  /// Of the cheapest ways the one that `bytes` take longest over; among equals the lowest number at each
+  /// choice, as path() has it.
+  std::vector<PortId> longest_path(NodeId from, NodeId to, Bytes bytes);
+  /// The longest way from host to host over a third pod (detours.h), or longest_path() where no way is
+  /// longer.
+  std::vector<PortId> detour(NodeId from, NodeId to, Bytes bytes);
 
  private:
   std::uint32_t cost(NodeId node, NodeId to);
@@ -87,9 +95,9 @@ struct TopologySummary {
 /// For the diameter, hosts of one leaf count once.
 TopologySummary survey(const Topology& topology);
 
-/// The hosts between which `data` one way and `answer` back take longest, nothing queued: those of the
-/// diameter unless links differ. The host with the slowest link stands for its leaf; of many leaves, 64 are
-/// looked from.
+/// The hosts between which `data` one way and `answer` back take longest, nothing queued, each along the
+/// longest of its cheapest ways: those of the diameter unless links differ. The host with the slowest link
+/// stands for its leaf; of many leaves, 64 are looked from.
 std::pair<NodeId, NodeId> longest_pair(const Topology& topology, const TopologySummary& summary, Bytes data,
                                        Bytes answer);
 

@@ -27,12 +27,16 @@ struct Seen {
   std::uint32_t answer = 0;
 };
 
-/// One flow of so many full packets between two hosts without a network.
+/// One flow of so many full packets between two hosts without a network. Host 0 asks for it.
 template <typename P>
-Result<Seen> look(const typename P::Config& config, std::uint32_t payload, std::uint32_t packets) {
+Result<Seen> look(const typename P::Config& config, std::uint32_t payload, verbs::Verb verb,
+                  std::uint32_t packets) {
+  const bool read = verb == verbs::Verb::kRead;
+  const std::uint32_t sender = read ? 1 : 0;
   using Endpoint = EngineEndpoint<typename P::Engine, FlowDriver>;
   workload::FlowList list;
-  list.flows = {{.id = 1, .source = 0, .destination = 1, .bytes = std::uint64_t{payload} * packets}};
+  list.flows = {
+      {.id = 1, .source = 0, .destination = 1, .verb = verb, .bytes = std::uint64_t{payload} * packets}};
   FlowRun run(list, 2);
   run.memory_base = kMemory;
   run.inline_data = P::kRules.flows.inline_data;
@@ -60,32 +64,37 @@ Result<Seen> look(const typename P::Config& config, std::uint32_t payload, std::
       wire::Packet packet;
       while (ends[host]->transmit(now, 0, wire::kAllTrafficClasses, packet)) {
         const std::uint32_t bytes = wire::link_bytes(packet);
-        if (host == 0 && packet.payload.length == payload && seen.packets < packets)
+        if (read && host == 0 && seen.answer == 0) seen.answer = bytes;
+        if (host == sender && packet.payload.length == payload && seen.packets < packets)
           seen.beside.at(seen.packets++) = bytes - payload;
         const bool open = run.records[0].end == kNever;
         ends[1 - host]->receive(now, 0, packet);
         context.payloads.release(packet.payload.buffer);
-        if (host == 1 && open && run.records[0].end != kNever) seen.answer = bytes;
+        if (!read && host == 1 && open && run.records[0].end != kNever) seen.answer = bytes;
       }
     }
     if (run.records[0].end != kNever) break;
   }
-  if (seen.packets < packets || seen.answer == 0) return input_error("no flow ends between two engines");
+  const FlowRecord& record = run.records[0];
+  if (seen.packets < packets || seen.answer == 0 || record.end == kNever ||
+      record.status != verbs::CompletionStatus::kSuccess)
+    return input_error("no flow ends between two engines");
   return seen;
 }
 
 }  // namespace
 
 Result<EngineFrames> engine_frames(wire::Protocol protocol, const EngineConfigs& engines,
-                                   std::uint32_t payload) {
+                                   std::uint32_t payload, verbs::Verb verb) {
   return visit_protocol(protocol, [&]<typename P>(std::type_identity<P>) -> Result<EngineFrames> {
     const auto& config = std::get<typename P::Config>(engines);
-    const auto one = look<P>(config, payload, 1);
+    const auto one = look<P>(config, payload, verb, 1);
     if (!one) return one.error();
-    const auto several = look<P>(config, payload, kPackets);
+    const auto several = look<P>(config, payload, verb, kPackets);
     if (!several) return several.error();
     return EngineFrames{one->beside[0], several->beside[0],
-                        *std::max_element(several->beside.begin() + 1, several->beside.end()), one->answer};
+                        *std::max_element(several->beside.begin() + 1, several->beside.end() - 1),
+                        several->beside.back(), one->answer};
   });
 }
 

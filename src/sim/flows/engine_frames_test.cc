@@ -16,9 +16,25 @@ TEST(EngineFrames, OfRoceHaveBthAndIcrcAndInTheFirstAnAddress) {
   EXPECT_EQ(frames.only, kAround + 12 + 16 + 4);  // BTH, RETH, ICRC
   EXPECT_EQ(frames.first, kAround + 12 + 16 + 4);
   EXPECT_EQ(frames.further, kAround + 12 + 4);
+  EXPECT_EQ(frames.last, kAround + 12 + 4);
   EXPECT_EQ(frames.answer, kAround + 12 + 4 + 4);  // BTH, AETH, ICRC
   std::get<RoceProtocol::Config>(engines).ip_version = wire::IpVersion::kV6;
   EXPECT_EQ(engine_frames(wire::Protocol::kRoce, engines, 4096)->further, kAround + 20 + 12 + 4);
+}
+
+// The first response of a read and its last have an AETH; a READ request is a RETH.
+TEST(EngineFrames, OfRoceReadsAndSendsHaveTheirOwnHeaders) {
+  const EngineFrames read = engine_frames(wire::Protocol::kRoce, {}, 4096, verbs::Verb::kRead).value();
+  EXPECT_EQ(read.only, kAround + 12 + 4 + 4);  // BTH, AETH, ICRC
+  EXPECT_EQ(read.first, kAround + 12 + 4 + 4);
+  EXPECT_EQ(read.further, kAround + 12 + 4);
+  EXPECT_EQ(read.last, kAround + 12 + 4 + 4);
+  EXPECT_EQ(read.answer, kAround + 12 + 16 + 4);
+  const EngineFrames send = engine_frames(wire::Protocol::kRoce, {}, 4096, verbs::Verb::kSend).value();
+  EXPECT_EQ(send.only, kAround + 12 + 4);
+  EXPECT_EQ(send.first, kAround + 12 + 4);
+  EXPECT_EQ(send.last, kAround + 12 + 4);
+  EXPECT_EQ(send.answer, kAround + 12 + 4 + 4);
 }
 
 TEST(EngineFrames, OfUltraEthernetAreThoseThatTheProtocolNames) {
@@ -26,6 +42,7 @@ TEST(EngineFrames, OfUltraEthernetAreThoseThatTheProtocolNames) {
   EXPECT_EQ(frames.only, UetProtocol::kRules.data_overhead);
   EXPECT_EQ(frames.first, UetProtocol::kRules.data_overhead);
   EXPECT_EQ(frames.further, UetProtocol::kRules.data_overhead);
+  EXPECT_EQ(frames.last, UetProtocol::kRules.data_overhead);
   EXPECT_EQ(frames.answer, UetProtocol::kRules.acknowledgement);
 }
 

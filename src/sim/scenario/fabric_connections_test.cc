@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/fabric/topology_file.h"
 #include "sim/flows/fabric_run.h"
 #include "sim/flows/flow_connections.h"
 #include "sim/scenario/fabric_settings.h"
@@ -180,6 +181,43 @@ TEST(FabricConnections, FramesAreCountedAsTheyAreSent) {
     // Unified Bus acknowledges the answer, too, in a frame of its own.
     EXPECT_EQ(sent.bytes, data + (protocol == "ub" ? (sent.packets - 10) * 90 : 0)) << protocol;
     EXPECT_NEAR(one.slowdowns[0], 1, 0.001) << protocol;
+  }
+}
+
+// Alone on two links: nothing but the headers of each verb decides.
+TEST(FabricConnections, AReadOrASendAloneTakesItsIdealTime) {
+  const Topology topology = star(2, kLink, kTimeZero);
+  for (const std::string protocol : {"roce", "ub", "uet"}) {
+    for (const verbs::Verb verb : {verbs::Verb::kWrite, verbs::Verb::kRead, verbs::Verb::kSend}) {
+      for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{10 * 4096}}) {
+        workload::FlowList list;
+        list.flows = {{.id = 1, .source = 0, .destination = 1, .verb = verb, .bytes = bytes}};
+        const Ran one = ran(topology, list, {"fabric.protocol=" + protocol, "fabric.payload=4KiB"});
+        const std::string what =
+            protocol + " " + std::string(verbs::name(verb)) + " " + std::to_string(bytes);
+        // Unified Bus and reads of Ultra Ethernet have something to look up before.
+        EXPECT_GT(one.slowdowns[0], 0.9999) << what;
+        EXPECT_LT(one.slowdowns[0], protocol == "roce" && verb != verbs::Verb::kWrite ? 1.0001 : 1.0025)
+            << what;
+      }
+    }
+  }
+}
+
+// Of two ways that cost the same, sprayed packets take both.
+TEST(FabricConnections, TheBaseRoundTripIsThatOfTheLongestPath) {
+  const std::string begin =
+      "graph\nhosts 2\nswitch a\nswitch b\nswitch s tier 1\nswitch t tier 1\nlink 0 a 100Gbps 1us\n"
+      "link 1 b 100Gbps 1us\n";
+  const std::string over_s = "link a s 100Gbps 1us\nlink s b 100Gbps 1us\n";
+  const std::string over_t = "link a t 100Gbps 2ms\nlink t b 100Gbps 2ms\n";
+  for (const std::string& lines : {over_s + over_t, over_t + over_s}) {
+    const auto file = read_topology(begin + lines, "g");
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    const auto run = derive_fabric_run(settings_of({}), file->topology, nullptr, {});
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    EXPECT_GT(run->derived.base_rtt, milliseconds(8));
+    EXPECT_GE(run->derived.rto, milliseconds(16));
   }
 }
 

@@ -64,15 +64,15 @@ EngineFrames nominal_frames(const FabricSettings& settings) {
   const ProtocolRules& protocol = rules_of(settings.protocol);
   const auto header = static_cast<std::uint32_t>(settings.header);
   const std::uint32_t data = header != 0 ? header : protocol.data_overhead;
-  return {data, data, data, header != 0 ? header : protocol.acknowledgement};
+  return {data, data, data, data, header != 0 ? header : protocol.acknowledgement};
 }
 
 FabricDerived rules(const FabricSettings& settings, const Topology& topology, const TopologySummary& summary,
                     const EngineFrames& frames) {
   FabricDerived derived;
   const auto payload = static_cast<std::uint32_t>(settings.payload);
-  derived.frames = frames;
-  derived.full_packet = payload + std::max({frames.only, frames.first, frames.further});
+  derived.frames = derived.read_frames = derived.send_frames = frames;
+  derived.full_packet = payload + std::max({frames.only, frames.first, frames.further, frames.last});
   derived.ack_packet = frames.answer;
   derived.link = topology.port(topology.node(0).ports[0]).rate;
   derived.host_rate = {~std::uint64_t{0}};
@@ -89,12 +89,14 @@ FabricDerived rules(const FabricSettings& settings, const Topology& topology, co
   PathSurvey paths(topology);
   const auto [from, to] =
       longest_pair(topology, summary, Bytes{derived.full_packet}, Bytes{derived.ack_packet});
-  const auto way = [&, routing = settings.routing](NodeId a, NodeId b) {
-    return routing == Routing::kMinimal ? paths.path(a, b) : paths.detour(a, b);
+  const auto way = [&, routing = settings.routing](NodeId a, NodeId b, Bytes bytes) {
+    return routing == Routing::kMinimal ? paths.longest_path(a, b, bytes) : paths.detour(a, b, bytes);
   };
-  const auto longest = way(from, to);
-  derived.base_rtt = packet_time(topology, longest, Bytes{derived.full_packet}) +
-                     packet_time(topology, way(to, from), Bytes{derived.ack_packet}) +
+  const Bytes data{derived.full_packet};
+  const Bytes answer{derived.ack_packet};
+  const auto longest = way(from, to, data);
+  derived.base_rtt = packet_time(topology, longest, data) +
+                     packet_time(topology, way(to, from, answer), answer) +
                      settings.links.fec_delay * (2 * static_cast<std::int64_t>(longest.size()));
   using Wide = unsigned __int128;
   derived.bdp =
@@ -230,9 +232,9 @@ std::uint32_t most_connections(const workload::FlowList& list, std::uint32_t hos
   return most;
 }
 
-bool has_sends(const workload::FlowList& list) {
+bool has(const workload::FlowList& list, verbs::Verb verb) {
   return std::any_of(list.flows.begin(), list.flows.end(),
-                     [](const workload::Flow& flow) { return flow.verb == verbs::Verb::kSend; });
+                     [verb](const workload::Flow& flow) { return flow.verb == verb; });
 }
 
 /// The ports of a switch toward the tier above, in order.
@@ -401,7 +403,7 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
   const FlowSite site = site_of(settings, [&] { return most_connections(list, topology.host_count()); });
   WHARF_TRY(visit_protocol(settings.protocol, [&]<typename P>(std::type_identity<P>) -> Result<void> {
     auto engine = P::derive_fabric(settings, ends_of<P>(settings.ends), network, site);
-    if (engine && summary.host_ports_max > 1 && P::keeps_port(*engine, has_sends(list))) {
+    if (engine && summary.host_ports_max > 1 && P::keeps_port(*engine, has(list, verbs::Verb::kSend))) {
       config.flows_keep_ports = run.derived.flows_keep_ports = true;
       network.host_rate = network.link;
       engine = P::derive_fabric(settings, ends_of<P>(settings.ends), network, site);
@@ -410,6 +412,13 @@ Result<DerivedFabricRun> derive_fabric_run(const FabricSettings& settings, const
     std::get<typename P::Config>(config.engines) = *std::move(engine);
     return {};
   }));
+  for (const auto& [verb, frames] : {std::pair(verbs::Verb::kRead, &run.derived.read_frames),
+                                     std::pair(verbs::Verb::kSend, &run.derived.send_frames)}) {
+    if (settings.header != 0 || !has(list, verb)) continue;
+    const auto found = engine_frames(settings.protocol, hosts != nullptr ? *hosts : config.engines,
+                                     static_cast<std::uint32_t>(settings.payload), verb);
+    if (found) *frames = *found;
+  }
   config.charge = {.count_gaps = settings.header == 0,
                    .nominal_header_bytes = static_cast<std::uint16_t>(settings.header)};
   config.fabric = derive_fabric(settings, run.derived, topology);
@@ -435,10 +444,12 @@ std::vector<TimePs> ideal_times(const Topology& topology, const workload::FlowLi
     const NodeId from = read ? flow.destination : flow.source;
     const NodeId to = read ? flow.source : flow.destination;
     const std::uint64_t full = (flow.bytes - 1) / settings.payload;
-    const EngineFrames& frames = derived.frames;
+    const EngineFrames& frames = read                              ? derived.read_frames
+                                 : flow.verb == verbs::Verb::kSend ? derived.send_frames
+                                                                   : derived.frames;
     const PacketTrain train{
         full, Bytes{settings.payload + frames.further},
-        Bytes{flow.bytes - full * settings.payload + (full == 0 ? frames.only : frames.further)}};
+        Bytes{flow.bytes - full * settings.payload + (full == 0 ? frames.only : frames.last)}};
     const TimePs more_in_first = full == 0 || frames.first <= frames.further
                                      ? kTimeZero
                                      : transfer_time(Bytes{frames.first - frames.further}, derived.link);
@@ -458,7 +469,7 @@ std::vector<TimePs> ideal_times(const Topology& topology, const workload::FlowLi
       back = paths.path(to, from);
     }
     ideal.push_back(spread_time(topology, ways, train) + more_in_first +
-                    packet_time(topology, back, Bytes{derived.ack_packet}) +
+                    packet_time(topology, back, Bytes{frames.answer}) +
                     settings.links.fec_delay * static_cast<std::int64_t>(ways.front().size() + back.size()));
   }
   return ideal;

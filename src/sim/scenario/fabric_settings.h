@@ -158,7 +158,9 @@ struct FabricDerived {
   BitsPerSecond link;             ///< Of the hosts.
   BitsPerSecond host_rate;        ///< All ports of the host with the least together.
   std::uint32_t full_packet = 0;  ///< Bytes of a full packet on a link, the most that one takes.
-  EngineFrames frames;            ///< What full packets have beside their payload, and
+  EngineFrames frames;            ///< What full packets of writes have beside their payload,
+  EngineFrames read_frames;       ///< of reads, where there are any,
+  EngineFrames send_frames;       ///< and of sends.
   std::uint32_t ack_packet = 0;
   std::uint64_t bdp = 0;  ///< Bytes.
   std::uint32_t queue_bytes = 0;
