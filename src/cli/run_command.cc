@@ -97,6 +97,8 @@ class RunCommand : public Command {
       return Error{ErrorKind::kUsage,
                    "wharf run: --capture and --timeline write files, so they need --out DIR"};
     }
+    if (force_ && out_.empty())
+      return Error{ErrorKind::kUsage, "wharf run: --force replaces a result directory, so it needs --out"};
     if (many) {
       return run_fabric(
           {fabric_, scenario_, out_, force_, wire_ == "bytes", verify_, ports_, capture_, plot_, &html_},

@@ -280,6 +280,7 @@ TEST(CliFabric, Refusals) {
   expect_refusal({"run", "--topo", "star:4"}, 2, "expected --cm, --flows");
   expect_refusal({"run", "--cm", one, "--capture", "laef0-host0=x"}, 3, "did you mean leaf0-host0?");
   expect_refusal({"run", "--cm", one, "--plot"}, 2, "so it needs --out");
+  expect_refusal({"run", "--cm", one, "--force"}, 2, "so it needs --out");
   expect_refusal({"run", "--cm", one, "--capture"}, 2, "need --out DIR");
   expect_refusal({"run", "--cm", one, "--capture", "host0-leaf0=/none/x.pcapng"}, 4, "/none/x.pcapng");
   expect_refusal({"run", "scenarios/fetch-64-bytes.toml", "--capture", "host0-leaf0=x"}, 3,

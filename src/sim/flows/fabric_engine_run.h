@@ -140,7 +140,8 @@ class FabricEngineRun {
         return config_.end == kNever ? FabricOutcome::kStalled : FabricOutcome::kTimeReached;
       }
       if (slice_end == limit) {
-        return limit == config_.end ? FabricOutcome::kTimeReached : FabricOutcome::kStalled;
+        limit_reached_ = limit != config_.end;
+        return limit_reached_ ? FabricOutcome::kStalled : FabricOutcome::kTimeReached;
       }
       if (stall.looks(now, fabric.delivered_bytes(), fabric.finished())) {
         if (!awaits_something(now)) {
@@ -242,6 +243,8 @@ class FabricEngineRun {
     std::uint32_t first = 0;
     while (first < flows().size() && run_.records[first].end != kNever) ++first;
     std::string text = run_.ranks.empty() ? unfinished_flows(fabric, first) : unfinished_ranks(fabric);
+    if (limit_reached_)
+      text = fmt::format("run.time_limit of {} was reached; ", format_time(config_.time_limit)) + text;
     if (silent_since_ != kNever)
       text += fmt::format("; nothing has arrived since {}", format_time(silent_since_));
     if (!deadlock_.empty()) return text + "; deadlock by flow control: " + describe_cycle(names_, deadlock_);
@@ -285,6 +288,7 @@ class FabricEngineRun {
   std::vector<std::unique_ptr<RemoteTriggers>> remote_;  ///< By partition, if there are any.
   std::optional<FlowWatch> watch_;
   TimePs silent_since_ = kNever;
+  bool limit_reached_ = false;  ///< The run's own, not that of the traffic.
   TimePs next_ring_look_{};
   std::vector<PortId> ring_;      ///< At the last look,
   std::uint64_t ring_sent_ = 0;   ///< and what its ports had sent.

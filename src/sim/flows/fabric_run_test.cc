@@ -236,7 +236,9 @@ TEST(FabricRun, RefusalsAndStalls) {
   const auto stalled = run_flows(topology, one, lossy, {});
   ASSERT_TRUE(stalled.ok());
   EXPECT_EQ(stalled->outcome, FabricOutcome::kStalled);
-  EXPECT_THAT(stalled->waiting, testing::HasSubstr("1 of 1 flows have not finished at 20ms"));
+  EXPECT_THAT(
+      stalled->waiting,
+      testing::StartsWith("run.time_limit of 20ms was reached; 1 of 1 flows have not finished at 20ms"));
 
   lossy.end = milliseconds(5);
   EXPECT_EQ(run_flows(topology, one, lossy, {})->outcome, FabricOutcome::kTimeReached);

@@ -172,10 +172,10 @@ TEST(RankProgramRun, AComputationIsNoStallAndAStallNamesTheRank) {
       pair, goal("num_ranks 2\nrank 0 { send 8b to 1 calc 9000000 }\nrank 1 { recv 8b from 0 }"), config, {});
   ASSERT_TRUE(limited.ok());
   EXPECT_EQ(limited->outcome, FabricOutcome::kStalled);
-  EXPECT_EQ(
-      limited->waiting,
-      "1 of 2 ranks have not finished at 5ms, the first of them rank 0, which waits for the calc in line "
-      "2, which has started");
+  EXPECT_EQ(limited->waiting,
+            "run.time_limit of 5ms was reached; 1 of 2 ranks have not finished at 5ms, the first of them "
+            "rank 0, which waits for the calc in line "
+            "2, which has started");
   EXPECT_EQ(limited->finished, 1U);
   EXPECT_EQ(limited->ranks[0].finish, kNever);
 

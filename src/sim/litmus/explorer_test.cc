@@ -204,7 +204,9 @@ TEST(LitmusExplorer, ASearchWithoutAnEndFails) {
   const LitmusProgram bounded = program(
       "litmus SB { x; y } host P | host Q ; W x 1 | W y 1 ; r = R y | r = R x ;\n"
       "exists (P:r=2) forbidden baseline");
-  EXPECT_TRUE(judge_litmus(bounded, LitmusDesign::kBaseline, {.limits = {.states = 5}}).fails());
+  const LitmusDesignReport cut = judge_litmus(bounded, LitmusDesign::kBaseline, {.limits = {.states = 5}});
+  EXPECT_TRUE(cut.fails());
+  for (const LitmusRow& row : cut.rows) EXPECT_EQ(row.verdict, "not judged");
   EXPECT_FALSE(judge_litmus(bounded, LitmusDesign::kBaseline, {}).fails());
 }
 

@@ -9,7 +9,12 @@
 namespace wharf::sim {
 namespace {
 
-void judge(LitmusRow& row, bool is_complete) {
+/// `has_finals`: some order of steps came to an end.
+void judge(LitmusRow& row, bool is_complete, bool has_finals) {
+  if (!row.is_seen && !has_finals) {
+    row.verdict = "not judged";
+    return;
+  }
   const std::string_view bound = is_complete ? "" : " within the bound";
   const LitmusClass what = row.what.value_or(LitmusClass::kAllowed);
   if (row.is_seen) {
@@ -41,7 +46,7 @@ LitmusDesignReport judge_litmus(const LitmusProgram& program, LitmusDesign desig
     row.outcome = outcome;
     row.is_seen = report.found.seen[outcome];
     if (const LitmusJudgement* said = program.outcomes[outcome].judgement(design)) row.what = said->what;
-    judge(row, report.found.is_complete);
+    judge(row, report.found.is_complete, !report.found.finals.empty());
     if (row.is_seen && (row.fails || options.wants_witness))
       row.witness = trace({LitmusTarget::Kind::kOutcome, outcome});
     report.rows.push_back(std::move(row));

@@ -135,6 +135,11 @@ TEST(FabricScenario, ExpectationsAreOfNumbersThatItsSummaryHas) {
                         "expected the path of one; did "
                         "you mean \"fct_ns.mean\"?"));
   EXPECT_THAT(refusal(expecting("arrivals.load")), HasSubstr("no number of summary.json"));
+  // Counters of links are there with what they count, 0 or not.
+  EXPECT_THAT(refusal(expecting("link_retry.timeouts")), HasSubstr("no number of summary.json"));
+  FabricSettingsSource retrying = expecting("link_retry.timeouts");
+  retrying.overrides = {"fabric.link_retry=true"};
+  EXPECT_TRUE(load_fabric_settings(retrying).ok());
 }
 
 TEST(FabricScenario, ExpectationsThatNothingCanMeetAreRefused) {

@@ -142,7 +142,7 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
   for (const RetryCounterName& each : kRetryCounters) {
     std::uint64_t sum = 0;
     for (const PortTotals& port : report.ports) sum += port.counters.*each.value;
-    if (sum != 0) summary["link_retry"][std::string(each.name)] = sum;
+    if (settings.links.retry) summary["link_retry"][std::string(each.name)] = sum;
   }
   summary["hosts_did"] = {{"refused", report.refused_by_hosts}};
   summary["derived"] = {{"base_rtt_ns", as_nanoseconds(derived.base_rtt)},
