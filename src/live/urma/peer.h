@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/time.h"
+#include "live/udp/live_counters.h"
 #include "live/udp/udp_socket.h"
 
 namespace wharf::live::urma {
@@ -41,6 +42,7 @@ struct Peer {
   TimePs ask_gap;            ///< and how long the one after it takes.
   TimePs give_up_at;         ///< kAsking: requests that wait end then.
   Greeting greeting;
+  PeerTraffic traffic{};
   /// Bindings of its jettys here, so that a repeated kBind does not begin their order anew.
   std::unordered_map<std::uint32_t, std::uint32_t> bound;
 };
