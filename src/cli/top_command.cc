@@ -76,9 +76,7 @@ bool wait_until(Clock::time_point moment) {
 class TopCommand : public Command {
  public:
   std::string_view name() const override { return "top"; }
-  std::string_view summary() const override {
-    return "Watch running servers: rates, drops and peers, from their metrics files.";
-  }
+  std::string_view summary() const override { return "Watch running servers: rates, drops and peers."; }
   std::string_view examples() const override {
     return "  wharf top serve.prom\n"
            "  wharf top serve.prom --interval 5s\n"

@@ -13,6 +13,8 @@
 #include <bit>
 #include <csignal>
 #include <new>
+#include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/ub/exchange.h"
@@ -105,6 +107,8 @@ struct Interface::Inside {
   }
   void send(TimePs, wire::Packet& packet) { self.send_packet(packet); }
   void completed(TimePs, const verbs::Completion& completion) {
+    const bool received = completion.kind == verbs::CompletionKind::kReceive;
+    ++(received ? self.counters_.messages : self.counters_.completions);
     if (QueueOwner* owner = self.owner(completion.queue)) owner->completed(completion);
   }
   void event(TimePs, const engine::AsyncEvent& event) { self.happened(event); }
@@ -165,6 +169,7 @@ Result<void> Interface::start() {
   auto control = engine_->create_queue(now_, {.send_depth = 1, .receive_depth = 1});
   if (!control) return control.error();
   control_ = *control;
+  begin_metrics();
   const WithoutSignals inherited;
   thread_ = std::thread([this] { serve(); });
   return {};
@@ -190,6 +195,8 @@ Interface::~Interface() {
       [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
     }
     thread_.join();
+    // What stays belongs to a process that was killed.
+    if (!metrics_path_.empty()) ::unlink(metrics_path_.c_str());
   }
   if (wake_ >= 0) ::close(wake_);
 }
@@ -205,6 +212,7 @@ void Interface::serve() {
   for (;;) {
     timespec limit{};
     bool forever = false;
+    std::optional<ServerState> counted;
     {
       const std::lock_guard lock(mutex_);
       sleeping_ = false;
@@ -216,6 +224,10 @@ void Interface::serve() {
       }
       short_of_memory_ |= !waited;
       if (stop_) return;
+      if (now_ >= metrics_due_) {
+        metrics_due_ = now_ + MetricsFile::kInterval;
+        attempted([&] { counted = metrics_state(); });
+      }
       sleep_until_ = deadline();
       sleeping_ = true;
       forever = sleep_until_ == kNever;
@@ -227,6 +239,8 @@ void Interface::serve() {
         forever = false;
       }
     }
+    // A folder that is full is no reason to stand still.
+    if (counted) attempted([&] { static_cast<void>(metrics_.write(kTimeZero, *counted)); });
     // Whoever waits for the lock comes first; it may take its time to wake.
     for (int turn = 0; turn < kYieldsMost && callers_.load(std::memory_order_relaxed) != 0; ++turn)
       std::this_thread::yield();
@@ -254,7 +268,7 @@ bool Interface::step() {
 TimePs Interface::deadline() const {
   if (port_->turn_is_over()) return now_;  // There may be more to send.
   if (short_of_memory_) return now_ + kMemoryPause;
-  TimePs due = engine_->deadline();
+  TimePs due = min(engine_->deadline(), metrics_due_);
   if (port_->short_of_room()) due = min(due, now_ + kMemoryPause);
   for (const Peer* each : asking_) due = min(due, min(each->ask_at, each->give_up_at));
   for (const SendQueue* queue : parking_) {
@@ -298,6 +312,7 @@ bool Interface::take_datagrams() {
 
 void Interface::take(const DatagramPort::Datagram& datagram) {
   ++counters_.datagrams_received;
+  counters_.bytes_received += datagram.bytes.size();
   if (is_peer_message(datagram.bytes)) {
     const std::optional<PeerMessage> message = decode_peer_message(datagram.bytes);
     if (message && port_of(message->uasid) == datagram.source.port) {
@@ -312,12 +327,15 @@ void Interface::take(const DatagramPort::Datagram& datagram) {
     ++counters_.unknown_sender;
     return;
   }
+  ++peer->traffic.datagrams_received;
+  peer->traffic.bytes_received += datagram.bytes.size();
   // The socket reuses its buffers, while the engine may keep the payload: copy it into the pool.
   const wire::BufferId buffer = memory_.payloads.acquire(static_cast<std::uint32_t>(datagram.bytes.size()));
   const std::span<std::byte> bytes(memory_.payloads.data(buffer), datagram.bytes.size());
   std::copy(datagram.bytes.begin(), datagram.bytes.end(), bytes.begin());
   wire::Packet packet;
-  if (Ub::decode(bytes, {datagram.source, port_->local(), 0}, packet) == wire::DropReason::kNone) {
+  const wire::DropReason reason = Ub::decode(bytes, {datagram.source, port_->local(), 0}, packet);
+  if (reason == wire::DropReason::kNone) {
     greeted_.heard(*peer);
     packet.source = wire::HostAddress{peer->number};
     packet.destination = wire::HostAddress{0};
@@ -325,12 +343,16 @@ void Interface::take(const DatagramPort::Datagram& datagram) {
     // See send_packet().
     std::uint32_t& tpn = packet.ub.rtph.source_tpn;
     tpn = (tpn + wire::kPsnMask - peer->own_number) % wire::kPsnMask;
+    const std::uint64_t before = Ub::repetitions(*engine_).received;
     engine_->receive(now_, 0, packet);
+    peer->traffic.duplicates += Ub::repetitions(*engine_).received - before;
     // Accesses are performed before the next datagram so that the engine's queues stay short.
     Inside inside{*this};
     engine::EngineDriver(*engine_, inside, inside, inside).perform(now_);
   } else {
     ++counters_.malformed;
+    ++counters_.malformed_by[static_cast<std::size_t>(reason)];
+    ++peer->traffic.dropped;
   }
   memory_.payloads.release(buffer);
 }
@@ -340,13 +362,20 @@ void Interface::take(const DatagramPort::Datagram& datagram) {
 // this engine's 0 plus what it is called there; the receiver takes the same off the source's.
 void Interface::send_packet(wire::Packet& packet) {
   const auto found = peer_of_number_.find(packet.destination.number);
+  const std::uint64_t repeated = Ub::repetitions(*engine_).sent;
+  const std::uint64_t again = repeated - std::exchange(repeated_, repeated);
   if (found != peer_of_number_.end()) {
-    const Peer& peer = *found->second;
+    Peer& peer = *found->second;
     std::uint32_t& tpn = packet.ub.rtph.destination_tpn;
     tpn = (tpn + peer.own_number) % wire::kPsnMask;
     const std::span<std::byte> room = port_->queue(peer.endpoint);
-    port_->set_queued_length(Ub::encode(packet, port_->local(), peer.endpoint, room));
+    const std::size_t length = Ub::encode(packet, port_->local(), peer.endpoint, room);
+    port_->set_queued_length(length);
     ++counters_.datagrams_sent;
+    counters_.bytes_sent += length;
+    ++peer.traffic.datagrams_sent;
+    peer.traffic.bytes_sent += length;
+    peer.traffic.retransmissions += again;
   }
   memory_.payloads.release(packet.payload.buffer);
 }

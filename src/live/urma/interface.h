@@ -4,9 +4,11 @@
 // interface.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "live/reactor/datagram_port.h"
 #include "live/reactor/live_clock.h"
 #include "live/udp/live_engine.h"
+#include "live/udp/metrics_file.h"
 #include "live/urma/greeted_peers.h"
 #include "live/urma/peer.h"
 #include "live/urma/peer_message.h"
@@ -102,9 +105,14 @@ struct SendQueue {
 struct InterfaceCounters {
   std::uint64_t datagrams_received = 0;
   std::uint64_t datagrams_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t bytes_sent = 0;
   std::uint64_t unknown_sender = 0;
-  std::uint64_t malformed = 0;
+  std::uint64_t malformed = 0;  ///< Packets, each under its reason, and messages of peers.
+  std::array<std::uint64_t, wire::kDropReasonCount> malformed_by{};
   std::uint64_t no_memory = 0;
+  std::uint64_t messages = 0;     ///< Receives that ended.
+  std::uint64_t completions = 0;  ///< Other requests that did.
 };
 
 class Interface {
@@ -189,6 +197,10 @@ class Interface {
   Result<void> start();
   void serve();  ///< The thread.
 
+  // What is counted, for who watches (interface_metrics.cc).
+  void begin_metrics();
+  ServerState metrics_state() const;
+
   // Packets.
   bool take_datagrams();
   void take(const DatagramPort::Datagram& datagram);
@@ -267,6 +279,10 @@ class Interface {
   std::uint32_t next_number_ = 1;
   std::vector<Peer*> imported_;  ///< By engine::PeerId.
   InterfaceCounters counters_;
+  std::uint64_t repeated_ = 0;  ///< Repetitions::sent, as of the last packet.
+  MetricsFile metrics_{{}};     ///< Of the thread.
+  std::filesystem::path metrics_path_;
+  TimePs metrics_due_ = kNever;
 
   int wake_ = -1;  ///< eventfd: the thread's deadline has come nearer.
   bool sleeping_ = false;

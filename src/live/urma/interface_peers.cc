@@ -99,6 +99,7 @@ void Interface::evict(Peer& peer) {
 void Interface::number(Peer& peer) {
   while (peer_of_number_.contains(next_number_)) next_number_ = next_number_ % (wire::kPsnMask - 2) + 1;
   peer_of_number_[next_number_] = &peer;
+  peer.traffic = {};  // Counters of a number do not begin in the middle.
   peer.number = next_number_;
   next_number_ = next_number_ % (wire::kPsnMask - 2) + 1;
 }

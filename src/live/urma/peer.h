@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "live/udp/live_counters.h"
 #include "live/udp/udp_socket.h"
 
 namespace wharf::live::urma {
@@ -62,6 +63,7 @@ struct Peer {
   TimePs ask_gap;            ///< and how long the one after it takes.
   TimePs give_up_at;         ///< kAsking: requests that wait end then.
   Greeting greeting;
+  PeerTraffic traffic{};
   std::unordered_map<std::uint32_t, BoundJetty> bound;  ///< By the number that its requests say.
   std::vector<SendQueue*> partners;  ///< Queues here that take messages of its jettys alone.
 
