@@ -114,8 +114,10 @@ UetReturnCode Target::find_two_sided(InboundPacket& inbound, const wire::Packet&
   const bool first = request.first();
   const bool whole = first && request.last();
   at = whole ? kNoSlot : find_message(inbound.pdc, request.message_id);
-  if (first && !whole && at != kNoSlot && parts_.inbound_messages[at].deferred) {
-    // The deferred message starts again under its old id.
+  if (at != kNoSlot && parts_.inbound_messages[at].deferred &&
+      (first || request.buffer_offset != parts_.inbound_messages[at].request.buffer_offset)) {
+    // The deferred message starts again under its old id, or has ended at its source and another has the id.
+    // Every packet of a deferrable send bears its tokens, which are new each time.
     release_message(at);
     at = kNoSlot;
   }
