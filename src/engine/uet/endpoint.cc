@@ -168,6 +168,7 @@ void EndpointTable::enable(Endpoint& endpoint) {
   if (endpoint.enabled) return;
   // [UE 1.0 3.4] There is a buffer again: the RI is enabled under the next generation.
   endpoint.enabled = true;
+  endpoint.refuses = false;
   if (endpoint.generations) ++endpoint.generation;
 }
 

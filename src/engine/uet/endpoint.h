@@ -73,6 +73,7 @@ struct Endpoint {
   bool failed = false;   ///< engine::QueueState::kError.
   bool shares = false;   ///< Some of its completions go to a completion queue of the engine.
   bool overrun = false;  ///< That was full: the queue is to fail.
+  bool refuses = false;  ///< It is the engine that has disabled it.
 
   // Requests.
   Ring<PostedRequest> posted;     ///< Those without a message yet. Grows up to the depth.

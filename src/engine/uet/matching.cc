@@ -282,6 +282,7 @@ void Target::refuse_unmatched(std::uint32_t index, std::uint32_t at) {
   if (parts_.pds.pdc(message.pdc).ordered) {
     // [UE 1.0 3.4] Order survives: everything is refused until a receive is there again.
     endpoint.enabled = false;
+    endpoint.refuses = true;
     message.failed = endpoint.generations ? UetReturnCode::kDisabledGeneration : UetReturnCode::kDisabled;
     parts_.inbound[index].ri_generation = endpoint.generation;
   }
@@ -374,7 +375,8 @@ void Target::restart_refused(TimePs now, std::uint32_t token) {
 
 void Target::return_receive(TimePs now, engine::QueueId queue, std::uint32_t receive) {
   if (!receive_posted(now, queue, receive)) parts_.endpoints.give_back(queue, receive);
-  EndpointTable::enable(parts_.endpoints[queue]);
+  // What the program has disabled is the program's to enable.
+  if (parts_.endpoints[queue].refuses) EndpointTable::enable(parts_.endpoints[queue]);
 }
 
 void Target::fetch_remainder(TimePs now, std::uint32_t at) {

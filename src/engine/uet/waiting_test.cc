@@ -99,5 +99,20 @@ TEST_F(Waiting, Uet_3_4_AWriteUnderTheIdOfASendThatWasPutOffIsDone) {
   EXPECT_TRUE(world().same(World::kLocal, World::kRemote, 3 * 256));
 }
 
+// --- Who may enable an endpoint again
+
+TEST_F(Waiting, Uet_3_4_AReceiveThatComesBackDoesNotEnableWhatTheProgramDisabled) {
+  start(deferrable());
+  put_off(64 * 1024);
+  flush_source();
+  ASSERT_EQ(take(world().receive(0, 64 * 1024)), PostStatus::kOk);
+  // It is asked for, and the answer will be that nobody knows it.
+  ASSERT_TRUE(target().receives.empty());
+  ASSERT_TRUE(world().engine(1).set_enabled(world().now(), world().queue(1), false).ok());
+  world().pass(milliseconds(1));
+  EXPECT_FALSE(target().receives.empty()) << "the receive has come back";
+  EXPECT_FALSE(target().enabled);
+}
+
 }  // namespace
 }  // namespace wharf::uet
