@@ -98,6 +98,8 @@ Result<void> EndpointTable::destroy(TimePs now, engine::QueueId queue) {
   gone.listed = endpoint->listed;
   *endpoint = std::move(gone);
   resting_.push_back(queue);
+  // Who waited here is still to be told.
+  if (parts_.target.has_unasked()) parts_.initiator.look_at(queue);
   return {};
 }
 
@@ -168,6 +170,7 @@ void EndpointTable::enable(Endpoint& endpoint) {
   if (endpoint.enabled) return;
   // [UE 1.0 3.4] There is a buffer again: the RI is enabled under the next generation.
   endpoint.enabled = true;
+  endpoint.refuses = false;
   if (endpoint.generations) ++endpoint.generation;
 }
 
@@ -178,12 +181,16 @@ bool EndpointTable::matches(const verbs::ReceiveRequest& receive, const wire::Ue
   return !tagged || ((request.memory_key ^ receive.tag) & ~receive.ignore) == 0;
 }
 
-std::uint32_t EndpointTable::match(engine::QueueId queue, const wire::UetSesRequest& request) {
+template <typename Takes>
+[[gnu::always_inline]] inline std::uint32_t EndpointTable::take_first(engine::QueueId queue,
+                                                                      const wire::UetSesRequest& request,
+                                                                      Takes&& takes) {
   Endpoint& endpoint = *endpoints_[queue];
   // [UE 1.0 3.4] First posted wins.
   std::uint32_t previous = kNoSlot;
   for (std::uint32_t at = endpoint.receives.head; at != kNoSlot; at = receives_[at].next) {
     if (matches(receives_[at].request, request)) {
+      if (!takes(receives_[at])) return kNoSlot;
       const std::uint32_t next = receives_[at].next;
       (previous == kNoSlot ? endpoint.receives.head : receives_[previous].next) = next;
       if (endpoint.receives.tail == at) endpoint.receives.tail = previous;
@@ -192,6 +199,15 @@ std::uint32_t EndpointTable::match(engine::QueueId queue, const wire::UetSesRequ
     previous = at;
   }
   return kNoSlot;
+}
+
+std::uint32_t EndpointTable::match(engine::QueueId queue, const wire::UetSesRequest& request) {
+  return take_first(queue, request, [](const ReceiveEntry&) { return true; });
+}
+
+std::uint32_t EndpointTable::match_whole(engine::QueueId queue, const wire::UetSesRequest& request) {
+  return take_first(queue, request,
+                    [&](const ReceiveEntry& entry) { return entry.capacity >= request.request_length; });
 }
 
 void EndpointTable::give_back(engine::QueueId queue, std::uint32_t slot) {

@@ -69,10 +69,12 @@ struct Endpoint {
   std::uint32_t initiator_id = 0;
   bool generations = false;
   std::uint8_t generation = 0;
-  bool enabled = true;   ///< [UE 1.0 3.4] A disabled RI refuses everything until it is enabled again.
-  bool failed = false;   ///< engine::QueueState::kError.
-  bool shares = false;   ///< Some of its completions go to a completion queue of the engine.
-  bool overrun = false;  ///< That was full: the queue is to fail.
+  bool enabled = true;      ///< [UE 1.0 3.4] A disabled RI refuses everything until it is enabled again.
+  bool failed = false;      ///< engine::QueueState::kError.
+  bool shares = false;      ///< Some of its completions go to a completion queue of the engine.
+  bool overrun = false;     ///< That was full: the queue is to fail.
+  bool refuses = false;     ///< It is the engine that has disabled it.
+  bool lacks_room = false;  ///< For want of room, not of a receive.
 
   // Requests.
   Ring<PostedRequest> posted;     ///< Those without a message yet. Grows up to the depth.
@@ -134,6 +136,8 @@ class EndpointTable {
   engine::PostStatus post_receive(TimePs now, engine::QueueId queue, const verbs::ReceiveRequest& request);
   /// Takes the first posted receive that matches; kNoSlot when none does.
   std::uint32_t match(engine::QueueId queue, const wire::UetSesRequest& request);
+  /// The same; one whose buffer is too short for the request stays where it is, and is kNoSlot.
+  std::uint32_t match_whole(engine::QueueId queue, const wire::UetSesRequest& request);
   ReceiveEntry& receive(std::uint32_t slot) { return receives_[slot]; }
   /// Messages are taken again.
   static void enable(Endpoint& endpoint);
@@ -176,6 +180,9 @@ class EndpointTable {
   static bool matches(const verbs::ReceiveRequest& receive, const wire::UetSesRequest& request);
 
  private:
+  /// The first receive that matches, off the list if `takes(entry)`.
+  template <typename Takes>
+  std::uint32_t take_first(engine::QueueId queue, const wire::UetSesRequest& request, Takes&& takes);
   [[gnu::noinline]] void list_completed(engine::QueueId queue, Endpoint& endpoint);
   void complete_shared(Endpoint& endpoint, std::uint64_t stream, const verbs::Completion& completion);
   static PendingCompletion& begin_completion(EngineParts& parts, Endpoint& endpoint);

@@ -143,7 +143,7 @@ void Target::forget_host(wire::HostAddress host) {
   for (std::uint32_t at = 0; at < deferred_.extent(); ++at) {
     if (!deferred_.is_used(at) || deferred_[at].source != host || deferred_[at].receive != kNoSlot) continue;
     parts_.endpoints[deferred_[at].endpoint].deferred.remove(deferred_, at, &DeferredSend::next);
-    deferred_.release(at);
+    release_deferred(at);
   }
 }
 

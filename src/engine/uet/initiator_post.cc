@@ -225,6 +225,7 @@ void Initiator::admit_starved(TimePs now) {
     --starved_count_;
     parts_.endpoints[queue].starved = false;
     admit(now, queue);
+    parts_.target.ask_again(now);
   }
 }
 

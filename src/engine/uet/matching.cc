@@ -38,14 +38,25 @@ bool Target::hold(const InboundPacket& inbound, std::uint32_t offset, const wire
   return true;
 }
 
+void Target::room_came() {
+  lack_room_ = false;
+  for (engine::QueueId queue = 0; queue < parts_.endpoints.count(); ++queue) {
+    Endpoint& endpoint = parts_.endpoints[queue];
+    if (endpoint.used && endpoint.refuses && endpoint.lacks_room) EndpointTable::enable(endpoint);
+  }
+}
+
 void Target::release_held(std::uint32_t at) {
   InboundMessage& message = parts_.inbound_messages[at];
+  if (message.held == kNoSlot) return;
   while (message.held != kNoSlot) {
     const std::uint32_t slot = message.held;
     message.held = parts_.held[slot].next;
     parts_.payloads.release(parts_.held[slot].payload.buffer);
     parts_.held.release(slot);
   }
+  if (lack_room_) [[unlikely]]
+    room_came();
 }
 
 void Target::leave_unexpected(std::uint32_t at) {
@@ -55,6 +66,8 @@ void Target::leave_unexpected(std::uint32_t at) {
   --unexpected_count_;
   parts_.endpoints[message.endpoint].unexpected.remove(parts_.inbound_messages, at,
                                                        &InboundMessage::next_unexpected);
+  if (lack_room_) [[unlikely]]
+    room_came();
 }
 
 std::uint32_t Target::place(std::uint32_t index, std::uint32_t offset, const wire::Payload& payload,
@@ -113,9 +126,14 @@ UetReturnCode Target::find_two_sided(InboundPacket& inbound, const wire::Packet&
   const wire::UetSesRequest& request = packet.uet.ses;
   const bool first = request.first();
   const bool whole = first && request.last();
+  if (!whole && wire::uet_extension(request.opcode) == wire::UetExtension::kAtomic) {
+    return UetReturnCode::kUnsupportedSize;  // An atomic is one packet.
+  }
   at = whole ? kNoSlot : find_message(inbound.pdc, request.message_id);
-  if (first && !whole && at != kNoSlot && parts_.inbound_messages[at].deferred) {
-    // The deferred message starts again under its old id.
+  if (at != kNoSlot && parts_.inbound_messages[at].deferred &&
+      (first || request.buffer_offset != parts_.inbound_messages[at].request.buffer_offset)) {
+    // The deferred message starts again under its old id, or has ended at its source and another has the id.
+    // Every packet of a deferrable send bears its tokens, which are new each time.
     release_message(at);
     at = kNoSlot;
   }
@@ -141,15 +159,15 @@ std::uint32_t Target::take_asked_for(const InboundMessage& message) {
   // [UE 1.0 3.4, deferrable send] It comes because this target asked for it; a guessed token is none.
   const std::uint32_t slot = (token & 0xffffU) - 1;
   if (slot >= deferred_.capacity() || !deferred_.is_used(slot) ||
-      ((deferred_[slot].generation << 16U) | (slot + 1)) != token || deferred_[slot].receive == kNoSlot ||
+      ((deferred_[slot].generation << 16U) | (slot + 1)) != token || deferred_[slot].asks == kNoSlot ||
       deferred_[slot].source != message.source || deferred_[slot].endpoint != message.endpoint) {
     return kNoSlot;
   }
   const std::uint32_t receive = deferred_[slot].receive;
   const std::uint32_t asks = deferred_[slot].asks;
-  deferred_.release(slot);
-  if (asks != kNoSlot) parts_.initiator.end_restart_request(asks, token);
-  return receive;
+  release_deferred(slot);
+  parts_.initiator.end_restart_request(asks, token);
+  return receive;  // None when the queue was flushed meanwhile.
 }
 
 void Target::begin_two_sided(TimePs now, std::uint32_t index, std::uint32_t at, const wire::Packet& packet) {
@@ -246,7 +264,7 @@ std::optional<UetNackCode> Target::two_sided(TimePs now, std::uint32_t index, co
       return UetNackCode::kNoMessage;
     }
     leave_unexpected(at);
-    refuse_unmatched(index, at);
+    refuse_unmatched(index, at, !atomic);
   }
   finish_packet(now, index);
   return std::nullopt;
@@ -269,17 +287,22 @@ void Target::refuse_send(TimePs, std::uint32_t index, std::uint32_t at) {
     endpoint.unexpected.push(parts_.inbound_messages, at, &InboundMessage::next_unexpected);
     return;
   }
-  refuse_unmatched(index, at);
+  refuse_unmatched(index, at,
+                   is_deferrable(message.request.opcode) || config.unexpected == UnexpectedSend::kKeep);
 }
 
-void Target::refuse_unmatched(std::uint32_t index, std::uint32_t at) {
+void Target::refuse_unmatched(std::uint32_t index, std::uint32_t at, bool for_room) {
   InboundMessage& message = parts_.inbound_messages[at];
   Endpoint& endpoint = parts_.endpoints[message.endpoint];
   message.failed = UetReturnCode::kNoMatch;
   release_held(at);
   if (parts_.pds.pdc(message.pdc).ordered) {
-    // [UE 1.0 3.4] Order survives: everything is refused until a receive is there again.
+    // [UE 1.0 3.4] Order survives: everything is refused until a receive is there again, or what others took
+    // is free.
     endpoint.enabled = false;
+    endpoint.refuses = true;
+    endpoint.lacks_room = for_room;
+    lack_room_ = lack_room_ || for_room;
     message.failed = endpoint.generations ? UetReturnCode::kDisabledGeneration : UetReturnCode::kDisabled;
     parts_.inbound[index].ri_generation = endpoint.generation;
   }
@@ -322,13 +345,40 @@ std::uint32_t Target::defer(std::uint32_t at) {
   return slot;
 }
 
+void Target::release_deferred(std::uint32_t slot) {
+  if (deferred_[slot].asks == kNoSlot) unasked_.remove(deferred_, slot, &DeferredSend::next);
+  deferred_.release(slot);
+  if (lack_room_) room_came();
+}
+
 void Target::request_restart(TimePs now, std::uint32_t slot) {
+  if (ask(now, slot)) return;
+  unasked_.push(deferred_, slot, &DeferredSend::next);
+  parts_.initiator.look_at(deferred_[slot].endpoint);
+}
+
+void Target::ask_waiting(TimePs now) {
+  // What fails is the last one the next time: others may be for hosts to which there is a PDC.
+  while (!unasked_.empty()) {
+    const std::uint32_t slot = unasked_.pop(deferred_, &DeferredSend::next);
+    if (ask(now, slot)) continue;
+    unasked_.push(deferred_, slot, &DeferredSend::next);
+    parts_.initiator.look_at(deferred_[slot].endpoint);
+    break;
+  }
+  while (!unread_.empty()) {
+    const std::uint32_t at = unread_.pop(parts_.inbound_messages, &InboundMessage::next_unexpected);
+    if (read_remainder(now, at)) continue;
+    unread_.push(parts_.inbound_messages, at, &InboundMessage::next_unexpected);
+    parts_.initiator.look_at(parts_.inbound_messages[at].endpoint);
+    break;
+  }
+}
+
+bool Target::ask(TimePs now, std::uint32_t slot) {
   const std::uint32_t token = (deferred_[slot].generation << 16U) | (slot + 1);
   const std::uint32_t out = parts_.initiator.acquire();
-  if (out == kNoSlot) {
-    restart_refused(now, token);
-    return;
-  }
+  if (out == kNoSlot) return false;
   const DeferredSend& deferred = deferred_[slot];
   OutboundMessage& message = parts_.outbound[out];
   message.kind = MessageKind::kRestartRequest;
@@ -346,16 +396,16 @@ void Target::request_restart(TimePs now, std::uint32_t slot) {
       window_overhead(parts_.config, wire::kUetRequestBytes + wire::kUetStandardBytes));
   if (!parts_.initiator.launch(now, out)) {
     parts_.outbound.release(out);
-    restart_refused(now, token);
-    return;
+    return false;
   }
   deferred_[slot].asks = out;
+  return true;
 }
 
 bool Target::awaits_restart(std::uint32_t token) const {
   const std::uint32_t slot = (token & 0xffffU) - 1;
   return slot < deferred_.capacity() && deferred_.is_used(slot) &&
-         ((deferred_[slot].generation << 16U) | (slot + 1)) == token && deferred_[slot].receive != kNoSlot;
+         ((deferred_[slot].generation << 16U) | (slot + 1)) == token && deferred_[slot].asks != kNoSlot;
 }
 
 void Target::restart_refused(TimePs now, std::uint32_t token) {
@@ -366,24 +416,29 @@ void Target::restart_refused(TimePs now, std::uint32_t token) {
   }
   const std::uint32_t receive = deferred_[slot].receive;
   const engine::QueueId queue = deferred_[slot].endpoint;
-  deferred_.release(slot);
+  release_deferred(slot);
   if (receive != kNoSlot) return_receive(now, queue, receive);
 }
 
 void Target::return_receive(TimePs now, engine::QueueId queue, std::uint32_t receive) {
   if (!receive_posted(now, queue, receive)) parts_.endpoints.give_back(queue, receive);
-  EndpointTable::enable(parts_.endpoints[queue]);
+  // What the program has disabled is the program's to enable.
+  if (parts_.endpoints[queue].refuses) EndpointTable::enable(parts_.endpoints[queue]);
 }
 
 void Target::fetch_remainder(TimePs now, std::uint32_t at) {
+  parts_.inbound_messages[at].fetching = true;
+  ++fetching_;
+  if (read_remainder(now, at)) return;
+  unread_.push(parts_.inbound_messages, at, &InboundMessage::next_unexpected);
+  parts_.initiator.look_at(parts_.inbound_messages[at].endpoint);
+}
+
+bool Target::read_remainder(TimePs now, std::uint32_t at) {
   const std::uint32_t out = parts_.initiator.acquire();
-  InboundMessage& message = parts_.inbound_messages[at];
+  if (out == kNoSlot) return false;
+  const InboundMessage& message = parts_.inbound_messages[at];
   const std::uint32_t eager = message.rendezvous.eager_length;
-  if (out == kNoSlot) {
-    complete_receive(now, at, verbs::CompletionStatus::kRemoteOperation);
-    release_message(at);
-    return;
-  }
   const std::uint32_t whole = std::min(message.request_length, message.capacity);
   OutboundMessage& read = parts_.outbound[out];
   read.kind = MessageKind::kRendezvousRead;
@@ -416,15 +471,9 @@ void Target::fetch_remainder(TimePs now, std::uint32_t at) {
   read.ses_bytes = wire::kUetStandardBytes;
   read.overhead = static_cast<std::uint16_t>(
       window_overhead(parts_.config, wire::kUetRequestBytes + wire::kUetStandardBytes));
-  message.fetching = true;
-  ++fetching_;
-  if (!parts_.initiator.launch(now, out)) {
-    parts_.outbound.release(out);
-    parts_.inbound_messages[at].fetching = false;
-    --fetching_;
-    complete_receive(now, at, verbs::CompletionStatus::kRemoteOperation);
-    release_message(at);
-  }
+  if (parts_.initiator.launch(now, out)) return true;
+  parts_.outbound.release(out);
+  return false;
 }
 
 void Target::deliver_datagram(TimePs now, const wire::Packet& packet) {
@@ -437,15 +486,10 @@ void Target::deliver_datagram(TimePs now, const wire::Packet& packet) {
     ++parts_.counters.dropped_malformed;
     return;
   }
-  const std::uint32_t receive = parts_.endpoints.match(queue, request);
-  if (receive == kNoSlot) {
-    ++parts_.counters.dropped_no_room;
-    return;
-  }
   const std::uint32_t at = EngineParts::acquire(parts_.inbound_messages, parts_.config.inbound_messages);
-  if (at == kNoSlot || parts_.endpoints.receive(receive).capacity < request.request_length) {
+  const std::uint32_t receive = at == kNoSlot ? kNoSlot : parts_.endpoints.match_whole(queue, request);
+  if (receive == kNoSlot) {
     if (at != kNoSlot) parts_.inbound_messages.release(at);
-    parts_.endpoints.give_back(queue, receive);
     ++parts_.counters.dropped_no_room;
     return;
   }

@@ -154,7 +154,7 @@ void EndpointTable::fail(TimePs now, QueueId queue) {
   Endpoint& endpoint = *endpoints_[queue];
   if (endpoint.failed) return;
   endpoint.failed = true;
-  endpoint.enabled = false;
+  endpoint.enabled = endpoint.refuses = false;
   flush(now, queue);
 }
 

@@ -202,11 +202,17 @@ bool Target::record_write(InboundPacket& inbound, const wire::Packet& packet, Ue
   std::uint32_t at = whole ? kNoSlot : find_message(inbound.pdc, request.message_id);
   if (at == kNoSlot) at = make_message(inbound, packet);
   if (at == kNoSlot) return false;
-  InboundMessage& message = parts_.inbound_messages[at];
-  if (message.two_sided) {
-    code = UetReturnCode::kUnsupportedOperation;  // Two messages under one id.
-    return true;
+  if (parts_.inbound_messages[at].two_sided) {
+    if (!parts_.inbound_messages[at].deferred) {
+      code = UetReturnCode::kUnsupportedOperation;  // Two messages under one id.
+      return true;
+    }
+    // A deferred send that has ended at its source: the id is this message's now.
+    release_message(at);
+    at = make_message(inbound, packet);
+    if (at == kNoSlot) return false;
   }
+  InboundMessage& message = parts_.inbound_messages[at];
   inbound.message = at;
   inbound.message_generation = message.generation;
   if (request.first()) {

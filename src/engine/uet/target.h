@@ -50,6 +50,12 @@ class Target {
   void restart_refused(TimePs now, std::uint32_t token);
   /// Whether a receive waits for the deferred send that was asked for.
   bool awaits_restart(std::uint32_t token) const;
+  /// What found no message or no PDC for asking or reading tries again.
+  void ask_again(TimePs now) {
+    if (has_unasked()) [[unlikely]]
+      ask_waiting(now);
+  }
+  bool has_unasked() const { return !unasked_.empty() || !unread_.empty(); }
   void forget_pdc(TimePs now, std::uint32_t pdc);
   void forget_endpoint(TimePs now, engine::QueueId queue);
 
@@ -107,20 +113,33 @@ class Target {
   bool hold(const InboundPacket& inbound, std::uint32_t offset, const wire::Payload& payload);
   /// Whether other incomplete messages of the same PDC hold packets.
   bool others_hold(std::uint32_t message) const;
-  /// Ends the send of a SOM packet that finds neither a receive nor room.
-  void refuse_unmatched(std::uint32_t inbound, std::uint32_t message);
+  /// Ends the send of a SOM packet that finds neither a receive nor room; `for_room`: with room it would
+  /// wait.
+  void refuse_unmatched(std::uint32_t inbound, std::uint32_t message, bool for_room);
+  /// Endpoints that were disabled for want of room are enabled.
+  void room_came();
   void release_held(std::uint32_t message);
   void leave_unexpected(std::uint32_t message);
   /// Writes `payload` at `offset` of the receive buffer; returns how many accesses.
   std::uint32_t place(std::uint32_t message, std::uint32_t offset, const wire::Payload& payload,
                       const PendingAccess& owner);
   void fetch_remainder(TimePs now, std::uint32_t message);
+  /// False: there is no message or no PDC to read through.
+  bool read_remainder(TimePs now, std::uint32_t message);
   std::uint32_t defer(std::uint32_t message);
+  void release_deferred(std::uint32_t deferred);
+  /// Asks for a deferred send, now or when there is room.
   void request_restart(TimePs now, std::uint32_t deferred);
+  /// False: there is no message or no PDC to ask through.
+  bool ask(TimePs now, std::uint32_t deferred);
+  void ask_waiting(TimePs now);
 
   EngineParts& parts_;
   SlotPool<DeferredSend> deferred_;
+  IndexList unasked_;  ///< Deferred sends that are to be asked for when that is possible.
+  IndexList unread_;   ///< Inbound messages whose remainder is to be read then.
   std::uint32_t unexpected_count_ = 0;
+  bool lack_room_ = false;      ///< An endpoint may be disabled for want of room.
   std::uint32_t fetching_ = 0;  ///< Rendezvous messages whose remainder is being read.
 };
 

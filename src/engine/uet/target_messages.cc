@@ -200,9 +200,13 @@ void Target::forget_endpoint(TimePs now, engine::QueueId queue) {
   }
   for (std::uint32_t at = 0; at < deferred_.capacity(); ++at) {
     if (!deferred_.is_used(at) || deferred_[at].endpoint != queue) continue;
-    const std::uint32_t receive = deferred_[at].receive;
+    const std::uint32_t receive = std::exchange(deferred_[at].receive, kNoSlot);
     if (receive != kNoSlot) parts_.endpoints.end_receive(queue, receive, CompletionStatus::kFlushed);
-    deferred_.release(at);
+    if (deferred_[at].asks != kNoSlot) continue;
+    // Its source waits to be asked for it, without a timer: it is, and its restart is refused.
+    endpoint.deferred.remove(deferred_, at, &DeferredSend::next);
+    unasked_.remove(deferred_, at, &DeferredSend::next);
+    request_restart(now, at);
   }
   // What fills a receive of this endpoint touches its buffer no more; the rest of the message is refused.
   for (std::uint32_t at = 0; at < parts_.inbound_messages.capacity(); ++at) {
@@ -218,6 +222,10 @@ void Target::forget_endpoint(TimePs now, engine::QueueId queue) {
     message.matched = false;
     parts_.endpoints.end_receive(queue, message.receive, CompletionStatus::kFlushed);
     message.failed = UetReturnCode::kCancelled;
+    if (unread_.remove(parts_.inbound_messages, at, &InboundMessage::next_unexpected)) {
+      message.fetching = false;
+      --fetching_;
+    }
     if (message.fetching) parts_.initiator.drop_remainder(at, message.generation);
     settle_message(now, at);
   }

@@ -123,6 +123,7 @@ Result<void> UetEngine::set_enabled(TimePs, engine::QueueId queue, bool enabled)
   if (endpoint == nullptr) return input_error(fmt::format("queue {}: no such queue", queue));
   if (enabled && !endpoint->enabled && endpoint->generations) ++endpoint->generation;
   endpoint->enabled = enabled;
+  endpoint->refuses = false;
   return {};
 }
 
