@@ -39,8 +39,7 @@ struct Axis {
 Result<Axis> parse_axis(const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    return input_error(
-        fmt::format("--vary {}: expected key=a,b,c, for example --vary run.seed=1,2,3", text));
+    return input_error(fmt::format("--vary {}: expected key=a,b,c, for example --vary run.seed=1,2,3", text));
   }
   Axis axis{text.substr(0, equals), {}};
   std::string_view rest = std::string_view(text).substr(equals + 1);

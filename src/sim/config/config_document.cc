@@ -178,8 +178,7 @@ Result<void> ConfigDocument::add_text(std::string_view text, std::string_view na
 Result<void> ConfigDocument::add_override(std::string_view assignment) {
   const auto equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    return input_error(
-        fmt::format("--set {}: expected key=value, for example --set run.seed=7", assignment));
+    return input_error(fmt::format("--set {}: expected key=value, for example --set run.seed=7", assignment));
   }
   set(assignment.substr(0, equals), assignment.substr(equals + 1), "--set");
   return {};
