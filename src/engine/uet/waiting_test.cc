@@ -80,7 +80,7 @@ class Waiting : public ::testing::Test {
 
 // --- Records of sends that were put off
 
-TEST_F(Waiting, Uet_3_4_ARestartedSendWhoseFirstPacketComesLastIsDelivered) {
+TEST_F(Waiting, ARestartedSendWhoseFirstPacketComesLastIsDelivered) {
   constexpr std::uint32_t kLength = 64 * 1024;
   start(deferrable());
   world().fill(0, World::kLocal, kLength, 4);
@@ -105,7 +105,7 @@ TEST_F(Waiting, Uet_3_4_ARestartedSendWhoseFirstPacketComesLastIsDelivered) {
   EXPECT_TRUE(world().same(World::kLocal, World::kRemote, kLength));
 }
 
-TEST_F(Waiting, Uet_3_4_AWriteUnderTheIdOfASendThatWasPutOffIsDone) {
+TEST_F(Waiting, AWriteUnderTheIdOfASendThatWasPutOffIsDone) {
   start(deferrable());
   put_off(64 * 1024);
   flush_source();
@@ -116,7 +116,7 @@ TEST_F(Waiting, Uet_3_4_AWriteUnderTheIdOfASendThatWasPutOffIsDone) {
 
 // --- Who may enable an endpoint again
 
-TEST_F(Waiting, Uet_3_4_AReceiveThatComesBackDoesNotEnableWhatTheProgramDisabled) {
+TEST_F(Waiting, AReceiveThatComesBackDoesNotEnableWhatTheProgramDisabled) {
   start(deferrable());
   put_off(64 * 1024);
   flush_source();
@@ -129,7 +129,7 @@ TEST_F(Waiting, Uet_3_4_AReceiveThatComesBackDoesNotEnableWhatTheProgramDisabled
   EXPECT_FALSE(target().enabled);
 }
 
-TEST_F(Waiting, Uet_3_4_APieceOfATaggedAtomicDisablesNothing) {
+TEST_F(Waiting, APieceOfATaggedAtomicDisablesNothing) {
   start(UetConfig{});
   ASSERT_EQ(take(world().receive(0, 64)), PostStatus::kOk);
   HandMade hand;
@@ -149,7 +149,7 @@ TEST_F(Waiting, Uet_3_4_APieceOfATaggedAtomicDisablesNothing) {
 
 // --- First posted wins
 
-TEST_F(Waiting, Uet_3_4_AReceiveThatIsTooShortForADatagramKeepsItsPlace) {
+TEST_F(Waiting, AReceiveThatIsTooShortForADatagramKeepsItsPlace) {
   start(UetConfig{});
   UetEngine& source = world().engine(0);
   EndpointAddress address = source.parts().config.endpoint;
@@ -175,7 +175,7 @@ TEST_F(Waiting, Uet_3_4_AReceiveThatIsTooShortForADatagramKeepsItsPlace) {
   EXPECT_EQ(world().completions(1)[0].id, of_one.id) << "it was posted first";
 }
 
-TEST_F(Waiting, Uet_3_4_AnEndpointThatRefusedForWantOfRoomTakesSendsWhenThereIsRoom) {
+TEST_F(Waiting, AnEndpointThatRefusedForWantOfRoomTakesSendsWhenThereIsRoom) {
   UetConfig config;
   config.unexpected_messages = 1;
   config.message_retries = 0;
@@ -205,7 +205,7 @@ TEST_F(Waiting, Uet_3_4_AnEndpointThatRefusedForWantOfRoomTakesSendsWhenThereIsR
 
 // --- No room to ask for the rest
 
-TEST_F(Waiting, Uet_3_4_ASendThatWasPutOffIsAskedForWhenThereIsAPdc) {
+TEST_F(Waiting, ASendThatWasPutOffIsAskedForWhenThereIsAPdc) {
   start(deferrable(), one_pdc(deferrable()));
   world().fill(0, World::kLocal, 3000, 6);
   take_pdc();
@@ -223,7 +223,7 @@ TEST_F(Waiting, Uet_3_4_ASendThatWasPutOffIsAskedForWhenThereIsAPdc) {
   EXPECT_TRUE(world().completions(0)[1].ok());
 }
 
-TEST_F(Waiting, Uet_3_4_WhatCouldNotBeAskedForGoesWithItsQueue) {
+TEST_F(Waiting, WhatCouldNotBeAskedForGoesWithItsQueue) {
   start(deferrable(), one_pdc(deferrable()));
   take_pdc();
   put_off(3000);
@@ -240,7 +240,7 @@ TEST_F(Waiting, Uet_3_4_WhatCouldNotBeAskedForGoesWithItsQueue) {
   EXPECT_EQ(world().engine(1).parts().outbound.in_use(), 0U);
 }
 
-TEST_F(Waiting, Uet_3_4_TheRestOfARendezvousIsReadWhenThereIsAPdc) {
+TEST_F(Waiting, TheRestOfARendezvousIsReadWhenThereIsAPdc) {
   UetConfig config = deferrable();
   config.large_send = LargeSend::kRendezvous;
   config.eager_bytes = 256;
@@ -259,7 +259,7 @@ TEST_F(Waiting, Uet_3_4_TheRestOfARendezvousIsReadWhenThereIsAPdc) {
   EXPECT_TRUE(world().same(World::kLocal, World::kRemote, 3000));
 }
 
-TEST_F(Waiting, Uet_3_4_ARendezvousThatCouldNotBeReadGoesWithItsQueue) {
+TEST_F(Waiting, ARendezvousThatCouldNotBeReadGoesWithItsQueue) {
   UetConfig config = deferrable();
   config.large_send = LargeSend::kRendezvous;
   config.eager_bytes = 256;
@@ -277,7 +277,7 @@ TEST_F(Waiting, Uet_3_4_ARendezvousThatCouldNotBeReadGoesWithItsQueue) {
 
 // --- Its endpoint goes
 
-TEST_F(Waiting, Uet_3_4_ASendThatWasPutOffEndsWhenItsEndpointIsDestroyed) {
+TEST_F(Waiting, ASendThatWasPutOffEndsWhenItsEndpointIsDestroyed) {
   start(deferrable());
   put_off(64 * 1024);
   ASSERT_TRUE(world().engine(1).destroy_queue(world().now(), world().queue(1)).ok());
@@ -288,7 +288,7 @@ TEST_F(Waiting, Uet_3_4_ASendThatWasPutOffEndsWhenItsEndpointIsDestroyed) {
   EXPECT_EQ(world().engine(1).parts().outbound.in_use(), 0U);
 }
 
-TEST_F(Waiting, Uet_3_4_ASendWhoseEndpointGoesBeforeItHasItsAnswersEndsToo) {
+TEST_F(Waiting, ASendWhoseEndpointGoesBeforeItHasItsAnswersEndsToo) {
   for (const bool asked : {false, true}) {
     start(deferrable());
     ASSERT_EQ(world().post(world().request(Verb::kSend, 64 * 1024)), PostStatus::kOk);
@@ -305,7 +305,7 @@ TEST_F(Waiting, Uet_3_4_ASendWhoseEndpointGoesBeforeItHasItsAnswersEndsToo) {
   }
 }
 
-TEST_F(Waiting, Uet_3_4_ASendIsToldOfItsEndpointWhenThereIsAPdc) {
+TEST_F(Waiting, ASendIsToldOfItsEndpointWhenThereIsAPdc) {
   start(deferrable(), one_pdc(deferrable()));
   take_pdc();
   put_off(3000);
@@ -315,7 +315,7 @@ TEST_F(Waiting, Uet_3_4_ASendIsToldOfItsEndpointWhenThereIsAPdc) {
   EXPECT_EQ(world().completions(0)[0].status, CompletionStatus::kRemoteOperation);
 }
 
-TEST_F(Waiting, Uet_3_4_AQueueThatIsResetTakesNoSendForOneThatHasGone) {
+TEST_F(Waiting, AQueueThatIsResetTakesNoSendForOneThatHasGone) {
   start(deferrable());
   put_off(64 * 1024);
   flush_source();
