@@ -409,8 +409,9 @@ void Responder::drop_reads(QueuePair& pair) {
     Answer& answer = pair.answers[at];
     const bool waits = answer.kind == AnswerKind::kAtomic && !answer.started;
     const bool stays = answer.kind == AnswerKind::kAtomic ? !waits : answer.kind != AnswerKind::kRead;
-    // Nothing behind an atomic that is not carried out has touched memory.
-    if (stays && !(dropped && answer.kind == AnswerKind::kAcknowledge)) {
+    // Nothing behind an atomic that is not carried out has touched memory. A NAK acknowledges what comes
+    // before it, too.
+    if (stays && !(dropped && answer.kind != AnswerKind::kAtomic)) {
       dropped |= answer.kind == AnswerKind::kAtomic && answer.outstanding > 0;
       continue;
     }
