@@ -2,12 +2,10 @@
 #include "cli/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
+
+#include "cli/terminal.h"
 
 namespace wharf::cli {
 namespace {
@@ -16,17 +14,6 @@ constexpr auto kQuietTime = std::chrono::seconds(1);
 constexpr auto kBarInterval = std::chrono::milliseconds(100);
 constexpr auto kHeartbeat = std::chrono::seconds(10);
 constexpr int kBarCells = 24;
-
-bool is_terminal(std::FILE* stream) {
-  const char* term = std::getenv("TERM");
-  return ::isatty(::fileno(stream)) != 0 && (term == nullptr || std::strcmp(term, "dumb") != 0);
-}
-
-int terminal_columns(std::FILE* stream) {
-  winsize size{};
-  if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
-}
 
 std::string duration(double seconds) {
   const auto whole = static_cast<long>(seconds + 0.5);
@@ -76,8 +63,7 @@ void Progress::show(std::optional<double> fraction, std::string_view detail) {
   } else {
     line = fmt::format("{}: {}, {} so far", what_, detail, duration(elapsed));
   }
-  line.resize(
-      std::min(line.size(), static_cast<std::size_t>(std::max(terminal_columns(console_.err) - 1, 20))));
+  line.resize(std::min(line.size(), std::max<std::size_t>(terminal_size(console_.err).columns, 21) - 1));
   std::fprintf(console_.err, "\r\033[K%s", line.c_str());
   std::fflush(console_.err);
   drawn_ = true;

@@ -2,13 +2,10 @@
 // wharf top: what running servers count, from the files of `wharf serve --metrics`.
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -17,6 +14,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/terminal.h"
 #include "cli/top_view.h"
 #include "live/udp/metrics_reading.h"
 #include "report/wrapped_text.h"
@@ -45,23 +43,8 @@ struct Watched {
   bool settled() const { return error || change.seconds() > 0; }
 };
 
-struct Screen {
-  std::size_t columns = report::kTerminalColumns;
-  std::size_t lines = 24;
-};
-
-bool is_terminal(std::FILE* stream) {
-  const char* const term = std::getenv("TERM");
-  return ::isatty(::fileno(stream)) != 0 && term != nullptr && std::strcmp(term, "dumb") != 0;
-}
-
-Screen screen_of(std::FILE* stream) {
-  Screen screen;
-  winsize size{};
-  if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0)
-    screen = {size.ws_col, size.ws_row};
-  return screen;
-}
+/// A terminal whose kind is known takes what moves the cursor.
+bool draws_on(std::FILE* stream) { return is_terminal(stream) && std::getenv("TERM") != nullptr; }
 
 /// Waits; false when somebody has pressed Ctrl-C.
 bool wait_until(Clock::time_point moment) {
@@ -104,7 +87,7 @@ class TopCommand : public Command {
     for (Watched& each : watched_) each.read();
     if (std::all_of(watched_.begin(), watched_.end(), [](const Watched& each) { return each.error; }))
       return refuse_all(console);
-    return once_ || console.json || !is_terminal(console.out) ? show_once(console) : keep_showing(console);
+    return once_ || console.json || !draws_on(console.out) ? show_once(console) : keep_showing(console);
   }
 
  private:
@@ -162,7 +145,7 @@ class TopCommand : public Command {
   }
 
   void draw(const Console& console) const {
-    const Screen screen = screen_of(console.out);
+    const TerminalSize screen = terminal_size(console.out);
     // What is no row of a peer; the rows share the rest.
     constexpr std::size_t kLinesAround = 9;
     constexpr std::size_t kLinesOfError = 3;

@@ -128,4 +128,18 @@ class World {
   std::uint64_t next_id_ = 1;
 };
 
+/// A jetty of host 1 whose receive queue and completions are shared.
+struct SharedJetty {
+  explicit SharedJetty(World& world) {
+    UbEngine& engine = world.engine(1);
+    receives = *engine.create_receive_queue(world.now(), {});
+    engine::QueueConfig config;
+    config.receive_queue = receives;
+    config.receive_completions = *engine.create_completion_queue(world.now(), {});
+    jetty = *engine.create_queue(world.now(), config);
+  }
+  engine::QueueId receives = 0;
+  engine::QueueId jetty = 0;
+};
+
 }  // namespace wharf::ub

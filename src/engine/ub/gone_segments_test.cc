@@ -15,16 +15,10 @@ using verbs::CompletionStatus;
 using verbs::Verb;
 
 /// Host 1 has a jetty with a shared receive queue, and a segment beside that of the World.
-struct Shared {
-  explicit Shared(World& its_world) : world(its_world) {
-    UbEngine& engine = world.engine(1);
-    receives = *engine.create_receive_queue(world.now(), {});
-    engine::QueueConfig config;
-    config.receive_queue = receives;
-    config.receive_completions = *engine.create_completion_queue(world.now(), {});
-    jetty = *engine.create_queue(world.now(), config);
-    peer = *world.engine(0).connect(world.now(), world.queue(0), *engine.export_queue(jetty));
-    segment = *engine.register_segment(world.now(), {.base = World::kRemote, .length = 4096});
+struct Shared : SharedJetty {
+  explicit Shared(World& its_world) : SharedJetty(its_world), world(its_world) {
+    peer = *world.engine(0).connect(world.now(), world.queue(0), *world.engine(1).export_queue(jetty));
+    segment = *world.engine(1).register_segment(world.now(), {.base = World::kRemote, .length = 4096});
   }
   void receive(std::uint64_t id, std::uint32_t key) {
     verbs::ReceiveRequest entry;
@@ -40,8 +34,6 @@ struct Shared {
   }
 
   World& world;
-  engine::QueueId receives = 0;
-  engine::QueueId jetty = 0;
   verbs::PeerId peer = 0;
   verbs::SegmentToken segment;
 };

@@ -15,14 +15,8 @@ using verbs::CompletionStatus;
 using verbs::Verb;
 
 /// Host 1 has a jetty with a shared receive queue; host 0 one for each service mode that sends to it.
-struct Target {
-  explicit Target(World& its_world) : world(its_world) {
-    UbEngine& engine = world.engine(1);
-    receives = *engine.create_receive_queue(world.now(), {});
-    engine::QueueConfig config;
-    config.receive_queue = receives;
-    config.receive_completions = *engine.create_completion_queue(world.now(), {});
-    jetty = *engine.create_queue(world.now(), config);
+struct Target : SharedJetty {
+  explicit Target(World& its_world) : SharedJetty(its_world), world(its_world) {
     verbs::ReceiveRequest entry;
     entry.local_count = 1;
     entry.local[0] = {World::kRemote, 2048};
@@ -55,8 +49,6 @@ struct Target {
   void take_from(const Senders& senders) { ASSERT_TRUE(world.engine(1).take_from(jetty, senders).ok()); }
 
   World& world;
-  engine::QueueId receives = 0;
-  engine::QueueId jetty = 0;
 };
 
 TEST(UbSenders, OfOtherServiceModesAreRefused) {

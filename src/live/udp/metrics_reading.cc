@@ -60,9 +60,10 @@ bool take_labels(std::string_view& text, Sample& out) {
     text.remove_prefix(equals + 2);
     std::string value;
     while (!text.empty() && text.front() != '"') {
-      if (text.front() == '\\') text.remove_prefix(1);
+      const bool escaped = text.front() == '\\';
+      if (escaped) text.remove_prefix(1);
       if (text.empty()) return false;
-      value += text.front();
+      value += escaped && text.front() == 'n' ? '\n' : text.front();
       text.remove_prefix(1);
     }
     if (text.size() < 2) return false;

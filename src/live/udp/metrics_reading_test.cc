@@ -118,6 +118,7 @@ TEST(MetricsReading, NoLabelEndsItselfOrBeginsALine) {
   ASSERT_TRUE(reading.ok()) << reading.error().message;
   EXPECT_EQ(reading->clients, 2U);
   EXPECT_EQ(reading->peers[0].queue, 9U);
+  EXPECT_EQ(reading->peers[0].address, hostile);
 }
 
 TEST(MetricsReading, RefusesWhatIsNotOurs) {

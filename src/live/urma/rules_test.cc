@@ -28,17 +28,6 @@ class Rules : public UrmaTestEachWay {
     urma_put_rjetty(rjetty);
     return made;
   }
-  /// A jetty of a process that does not run: of a port that is most likely free.
-  urma_target_jetty_t* nobody(End& end) {
-    urma_rjetty_t rjetty{};
-    rjetty.jetty_id.eid = eid_of(shares_memory() ? 2 : 0x7f000002);
-    rjetty.jetty_id.uasid = 0x310000U | (20000U + static_cast<std::uint32_t>(::getpid()) % 10000U);
-    rjetty.jetty_id.id = 100;
-    rjetty.trans_mode = URMA_TM_RM;
-    rjetty.type = URMA_JETTY;
-    urma_token_t none{0};
-    return urma_import_jetty(end.context, &rjetty, &none);
-  }
   static urma_status_t write_to(End& end, urma_target_jetty_t* target, std::uint64_t user_ctx) {
     urma_target_jetty_t* const own = end.target;
     end.target = target;

@@ -17,22 +17,14 @@ namespace {
 class QueueSenders : public UrmaTestEachWay {
  protected:
   static urma_target_jetty_t* import(End& end, End& other, urma_transport_mode_t mode) {
+    return import(end, *other.jetty, mode);
+  }
+  static urma_target_jetty_t* import(End& end, const urma_jetty_t& jetty, urma_transport_mode_t mode) {
     urma_rjetty_t rjetty{};
-    rjetty.jetty_id = other.jetty->jetty_id;
+    rjetty.jetty_id = jetty.jetty_id;
     rjetty.trans_mode = mode;
     rjetty.type = URMA_JETTY;
     rjetty.tp_type = mode == URMA_TM_UM ? URMA_UTP : URMA_RTP;
-    urma_token_t none{0};
-    return urma_import_jetty(end.context, &rjetty, &none);
-  }
-  /// A jetty of a process that does not run: of a port that is most likely free.
-  urma_target_jetty_t* nobody(End& end) {
-    urma_rjetty_t rjetty{};
-    rjetty.jetty_id.eid = eid_of(shares_memory() ? 2 : 0x7f000002);
-    rjetty.jetty_id.uasid = 0x320000U | (20000U + static_cast<std::uint32_t>(::getpid()) % 10000U);
-    rjetty.jetty_id.id = 100;
-    rjetty.trans_mode = URMA_TM_RM;
-    rjetty.type = URMA_JETTY;
     urma_token_t none{0};
     return urma_import_jetty(end.context, &rjetty, &none);
   }
@@ -96,12 +88,7 @@ TEST_P(QueueSenders, AreKnownByTheirWellKnownNumber) {
     ASSERT_EQ(named->jetty_id.id, 5U);
     urma_target_jetty_t* const target = import(left, right, mode);
     ASSERT_NE(target, nullptr);
-    urma_rjetty_t rjetty{};
-    rjetty.jetty_id = named->jetty_id;
-    rjetty.trans_mode = mode;
-    rjetty.type = URMA_JETTY;
-    urma_token_t none{0};
-    right.target = urma_import_jetty(right.context, &rjetty, &none);
+    right.target = import(right, *named, mode);
     ASSERT_NE(right.target, nullptr);
     if (mode == URMA_TM_RC) {
       ASSERT_EQ(urma_bind_jetty(named, target), URMA_SUCCESS);
@@ -316,12 +303,7 @@ TEST_P(QueueSenders, HandTheirWellKnownNumberOn) {
     urma_jetty_t* const named = another(left, 5);
     ASSERT_NE(named, nullptr);
     urma_target_jetty_t* const target = import(left, right, URMA_TM_RC);
-    urma_rjetty_t rjetty{};
-    rjetty.jetty_id = named->jetty_id;
-    rjetty.trans_mode = URMA_TM_RC;
-    rjetty.type = URMA_JETTY;
-    urma_token_t none{0};
-    urma_target_jetty_t* const back = urma_import_jetty(right.context, &rjetty, &none);
+    urma_target_jetty_t* const back = import(right, *named, URMA_TM_RC);
     ASSERT_EQ(urma_bind_jetty(named, target), URMA_SUCCESS);
     ASSERT_EQ(urma_bind_jetty(right.jetty, back), URMA_SUCCESS);
     ASSERT_EQ(right.receive(0, 64, 1), URMA_SUCCESS);

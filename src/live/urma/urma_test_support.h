@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "live/urma/identity.h"
 #include "live/urma/include/urma_api.h"
 #include "live/urma/include/urma_provider.h"
 
@@ -35,11 +37,15 @@ class UrmaTest : public ::testing::Test {
   const char* devices_;
 };
 
+struct End;
+
 /// The same for each way between processes.
 class UrmaTestEachWay : public UrmaTest, public ::testing::WithParamInterface<const char*> {
  protected:
   UrmaTestEachWay() : UrmaTest(GetParam()) {}
   bool shares_memory() const { return GetParam() == kShmDevices; }
+  /// A jetty of a process that does not run: of a port that is most likely free.
+  urma_target_jetty_t* nobody(End& end) const;
 };
 inline auto each_way() { return ::testing::Values(kUdpDevices, kShmDevices); }
 inline std::string way_name(const ::testing::TestParamInfo<const char*>& info) {
@@ -212,6 +218,17 @@ inline urma_cr_t next_record(urma_jfc_t* jfc) {
   ADD_FAILURE() << "no record came";
   record.status = URMA_CR_LOC_OPERATION_ERR;
   return record;
+}
+
+inline urma_target_jetty_t* UrmaTestEachWay::nobody(End& end) const {
+  urma_rjetty_t rjetty{};
+  rjetty.jetty_id.eid = eid_of(shares_memory() ? 2 : 0x7f000002);
+  rjetty.jetty_id.uasid = 0x310000U | (20000U + static_cast<std::uint32_t>(::getpid()) % 10000U);
+  rjetty.jetty_id.id = 100;
+  rjetty.trans_mode = URMA_TM_RM;
+  rjetty.type = URMA_JETTY;
+  urma_token_t none{0};
+  return urma_import_jetty(end.context, &rjetty, &none);
 }
 
 }  // namespace wharf::live::urma

@@ -263,6 +263,7 @@ class Partition {
   // Link-level retry (partition_retry.h).
   bool retries(PortId number) const { return !state_.retry_senders.empty() && state_.config.retries(number); }
   std::uint32_t record_back(PortId number) const;
+  TimePs round_latency(PortId number) const;
   TimePs replay_time(PortId number) const;
   TimePs nack_time(PortId number) const;
   void send_frame(Port& port, PortId number, SlotId slot);

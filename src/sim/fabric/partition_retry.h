@@ -21,6 +21,17 @@ std::uint32_t Partition<Host>::record_back(PortId number) const {
   return (ports_[number].flags & kPortCrosses) != 0 ? back + links_ : back;
 }
 
+/// There and back on a link, with what its ends take, beside the bits themselves.
+template <FabricHost Host>
+TimePs Partition<Host>::round_latency(PortId number) const {
+  const TopologyPort& there = state_.topology->port(number);
+  const auto latency = [&](NodeId node) {
+    return state_.topology->is_host(node) ? kTimeZero : state_.topology->node(node).latency;
+  };
+  return there.delay + state_.topology->port(there.reverse).delay + state_.config.fec_delay * 2 +
+         latency(there.peer) + latency(there.node);
+}
+
 /// REPLAY_TIMER_MAX. By rule: the way there and back with what a switch takes to handle a frame, a longest
 /// frame each way, and the spacing of ordered sets.
 template <FabricHost Host>
@@ -28,34 +39,23 @@ TimePs Partition<Host>::replay_time(PortId number) const {
   const LinkRetryConfig& rules = faults_of(number).retry_rules;
   if (rules.replay_timer_max > kTimeZero) return rules.replay_timer_max;
   constexpr std::uint32_t kLongestFrame = 17'000;
-  const TopologyPort& there = state_.topology->port(number);
-  const TopologyPort& back = state_.topology->port(there.reverse);
-  const auto latency = [&](NodeId node) {
-    return state_.topology->is_host(node) ? kTimeZero : state_.topology->node(node).latency;
-  };
+  const PortId back = state_.topology->port(number).reverse;
   // At the slowest that either direction becomes: the other one may be another thread's.
   const auto carried = [&](std::uint32_t bytes, PortId port) {
     return picoseconds(static_cast<std::int64_t>(serialisation_ps(bytes, state_.slowest[port])));
   };
   const std::uint32_t behind = kLongestFrame + rules.ctlos_target_spacing + kOrderedSetBytes;
-  return there.delay + back.delay + state_.config.fec_delay * 2 + latency(there.peer) + latency(there.node) +
-         carried(kLongestFrame, number) + carried(behind, there.reverse) + faults_of(number).jitter +
-         faults_of(there.reverse).jitter;
+  return round_latency(number) + carried(kLongestFrame, number) + carried(behind, back) +
+         faults_of(number).jitter + faults_of(back).jitter;
 }
 
 /// What a frame that leaves now takes until an LLR_NACK about it can be here: one that comes sooner had left
 /// the far end before. At the slowest that the way back becomes: it may be another thread's.
 template <FabricHost Host>
 TimePs Partition<Host>::nack_time(PortId number) const {
-  const TopologyPort& there = state_.topology->port(number);
-  const TopologyPort& back = state_.topology->port(there.reverse);
-  const auto latency = [&](NodeId node) {
-    return state_.topology->is_host(node) ? kTimeZero : state_.topology->node(node).latency;
-  };
-  const auto serial =
-      static_cast<std::int64_t>(serialisation_ps(kOrderedSetBytes, state_.slowest[there.reverse]));
-  return there.delay + back.delay + state_.config.fec_delay * 2 + latency(there.peer) + latency(there.node) +
-         faults_of(number).jitter + picoseconds(serial);
+  const PortId back = state_.topology->port(number).reverse;
+  const auto serial = static_cast<std::int64_t>(serialisation_ps(kOrderedSetBytes, state_.slowest[back]));
+  return round_latency(number) + faults_of(number).jitter + picoseconds(serial);
 }
 
 template <FabricHost Host>
