@@ -4,10 +4,12 @@
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "sim/two_hosts/two_hosts.h"
 #include "verbs/task.h"
@@ -87,28 +89,38 @@ void closed_loop(benchmark::State& state, Stack stack, Verb verb, wharf::sim::Wr
                                    static_cast<double>(two->log().totals(verb).count);
 }
 
-void BM_UbLoad(benchmark::State& state) {
-  closed_loop(state, Stack::kUbLoadStore, Verb::kLoad, wharf::sim::WritePolicy::kWriteBack);
+/// One loop for each way to fetch and to store, over every stack that has it.
+void register_loops() {
+  using wharf::sim::WritePolicy;
+  struct Way {
+    std::string_view name;
+    Verb verb;
+    WritePolicy policy;
+    bool load_store;
+  };
+  constexpr std::array<Way, 4> kWays{{{"load", Verb::kLoad, WritePolicy::kWriteBack, true},
+                                      {"load_uncached", Verb::kLoad, WritePolicy::kUncached, true},
+                                      {"read", Verb::kRead, WritePolicy::kWriteBack, false},
+                                      {"write", Verb::kWrite, WritePolicy::kWriteBack, false}}};
+  for (const auto& [stack_name, stack] : wharf::sim::kStacks) {
+    for (const Way& way : kWays) {
+      if (wharf::sim::traits(stack).load_store != way.load_store) continue;
+      benchmark::RegisterBenchmark(
+          (std::string(stack_name) + "/" + std::string(way.name)).c_str(),
+          [stack, way](benchmark::State& state) { closed_loop(state, stack, way.verb, way.policy); })
+          ->Arg(1)
+          ->Arg(16);
+    }
+  }
 }
-void BM_UbLoadUncached(benchmark::State& state) {
-  closed_loop(state, Stack::kUbLoadStore, Verb::kLoad, wharf::sim::WritePolicy::kUncached);
-}
-void BM_UbUrmaRead(benchmark::State& state) {
-  closed_loop(state, Stack::kUbUrma, Verb::kRead, wharf::sim::WritePolicy::kWriteBack);
-}
-void BM_RoceDmaRead(benchmark::State& state) {
-  closed_loop(state, Stack::kRoceDma, Verb::kRead, wharf::sim::WritePolicy::kWriteBack);
-}
-void BM_RoceBlueFlameWrite(benchmark::State& state) {
-  closed_loop(state, Stack::kRoceBlueFlame, Verb::kWrite, wharf::sim::WritePolicy::kWriteBack);
-}
-
-BENCHMARK(BM_UbLoad)->Arg(1)->Arg(16);
-BENCHMARK(BM_UbLoadUncached)->Arg(1)->Arg(16);
-BENCHMARK(BM_UbUrmaRead)->Arg(1)->Arg(16);
-BENCHMARK(BM_RoceDmaRead)->Arg(1)->Arg(16);
-BENCHMARK(BM_RoceBlueFlameWrite)->Arg(1)->Arg(16);
 
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int count, char** words) {
+  register_loops();
+  benchmark::Initialize(&count, words);
+  if (benchmark::ReportUnrecognizedArguments(count, words)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

@@ -56,8 +56,10 @@ class DissectCommand : public Command {
         .type_name("N")
         .positive();
     app.add_option("--port", ports_,
-                   "UDP packets of this port are of this protocol, such as ub=9000 or ub=4791, whatever a "
-                   "specification says: for live hosts that listen where they were told to; may be repeated")
+                   fmt::format("UDP packets of this port are of this protocol, such as {0}=9000 or {0}=4791, "
+                               "whatever a specification says: for live hosts that listen where they were "
+                               "told to; may be repeated",
+                               live::protocol_names().front()))
         .type_name("PROTOCOL=N")
         .one_value_each();
     app.add_flag("-v,--verbose", verbose_, "Every header and field of every frame");

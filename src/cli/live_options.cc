@@ -32,10 +32,10 @@ Result<TimePs> read_rto(std::string_view option, const std::string& text, TimePs
   return value;
 }
 
-/// "ub|roce" and so on.
+/// All names, with "|" between.
 std::string protocol_list() { return fmt::format("{}", fmt::join(live::protocol_names(), "|")); }
 
-/// "ub: none; roce: none, other": what each protocol has of a kind.
+/// "NAME: none; NAME: none, other": what each protocol has of a kind.
 template <typename NamesOf>
 std::string per_protocol(NamesOf names_of) {
   std::vector<std::string> parts;

@@ -19,7 +19,7 @@ namespace wharf::cli {
 
 /// What they choose, converted.
 struct LiveChoices {
-  wire::Protocol protocol = wire::Protocol::kUb;
+  wire::Protocol protocol{};
   std::uint32_t congestion = 0;
   live::DeliveryChoice delivery{};
   live::RepetitionTimes repetition;

@@ -5,36 +5,45 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/engine_memory.h"
-#include "engine/roce/state_report.h"
-#include "engine/ub/state_report.h"
 #include "report/text_table.h"
+#include "study/openurma/state_account.h"
 
 namespace wharf::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Where the engines are measured.
-constexpr std::uint32_t kMeasuredEndpoints = 64;
-constexpr std::uint32_t kMeasuredHosts = 64;
-
-std::uint64_t total_of(const std::vector<MemoryUse>& uses) {
-  std::uint64_t total = 0;
-  for (const MemoryUse& use : uses) total += use.bytes;
-  return total;
+report::TextTable table_of(const std::string& title) {
+  return report::TextTable({{title},
+                            {"bytes each", report::Align::kRight},
+                            {"count", report::Align::kRight},
+                            {"bytes", report::Align::kRight}});
 }
 
-/// The engines' own account, as text and under `key` of `document`.
-std::string measured_part(const char* key, const std::string& title, const std::vector<MemoryUse>& uses,
-                          std::uint64_t accounting, Json& document) {
-  report::TextTable table({{title},
-                           {"bytes each", report::Align::kRight},
-                           {"count", report::Align::kRight},
-                           {"bytes", report::Align::kRight}});
+/// Records, as text and under their key of `document`.
+std::string show(const study::openurma::StatePart& part, Json& document) {
+  report::TextTable table = table_of(part.title);
   Json list = Json::array();
-  const std::uint64_t total = total_of(uses);
-  for (const MemoryUse& use : uses) {
+  for (const study::openurma::StateLine& line : part.lines) {
+    table.add_row({std::string(line.record), std::to_string(line.bytes_each), std::to_string(line.count),
+                   std::to_string(line.bytes)});
+    list.push_back({{"record", line.record},
+                    {"bytes_each", line.bytes_each},
+                    {"count", line.count},
+                    {"bytes", line.bytes}});
+  }
+  table.add_rule();
+  table.add_row({"total", "", "", std::to_string(part.bytes)});
+  document[std::string(part.key)] = {{"total_bytes", part.bytes}, {"records", list}};
+  return table.text() + "\n";
+}
+
+/// An engine's own account, likewise.
+std::string show(const study::openurma::LiveStatePart& part, const study::openurma::StateAccount& account,
+                 Json& document) {
+  report::TextTable table = table_of(part.title);
+  Json list = Json::array();
+  for (const MemoryUse& use : part.uses) {
     // Tables grow in steps, so that bytes each is an average; none of a kind that nothing has needed yet.
     const double each = use.count == 0 ? 0 : static_cast<double>(use.bytes) / static_cast<double>(use.count);
     table.add_row({std::string(use.object), fmt::format("{:.1f}", each), std::to_string(use.count),
@@ -43,13 +52,13 @@ std::string measured_part(const char* key, const std::string& title, const std::
         {{"object", use.object}, {"bytes_each", each}, {"count", use.count}, {"bytes", use.bytes}});
   }
   table.add_rule();
-  table.add_row({"total", "", "", std::to_string(total)});
-  table.add_row({"the paper's accounting", "", "", std::to_string(accounting)});
-  document[key] = {{"jetties", kMeasuredEndpoints},
-                   {"hosts", kMeasuredHosts},
-                   {"total_bytes", total},
-                   {"accounting_bytes", accounting},
-                   {"objects", list}};
+  table.add_row({"total", "", "", std::to_string(part.bytes)});
+  table.add_row({"the paper's accounting", "", "", std::to_string(part.accounting_bytes)});
+  document[std::string(part.key)] = {{"jetties", account.live_endpoints},
+                                     {"hosts", account.live_hosts},
+                                     {"total_bytes", part.bytes},
+                                     {"accounting_bytes", part.accounting_bytes},
+                                     {"objects", list}};
   return table.text() + "\n";
 }
 
@@ -65,7 +74,7 @@ class StateCommand : public Command {
   }
   void declare(Options& app) override {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 20U;
-    app.add_option("--jetties", jetties_, "Jetties, or endpoints of RoCE, 1 to 1048576")
+    app.add_option("--jetties", jetties_, "Jetties, or endpoints with queue pairs, 1 to 1048576")
         .type_name("N")
         .required()
         .range(std::uint64_t{1}, kMost);
@@ -75,59 +84,16 @@ class StateCommand : public Command {
         .range(std::uint64_t{1}, kMost);
   }
   Result<ExitCode> run(const Console& console) override {
-    const ub::StateReport ub = ub::state_report(jetties_, hosts_);
-    const roce::StateReport roce = roce::state_report(jetties_, hosts_);
+    const auto account = study::openurma::state_account(jetties_, hosts_);
+    if (!account) return account.error();
     Json document;
     document["jetties"] = jetties_;
     document["hosts"] = hosts_;
     std::string text;
-    const auto part = [&](const char* key, const std::string& title, const auto& rows, std::uint64_t total) {
-      report::TextTable table({{title},
-                               {"bytes each", report::Align::kRight},
-                               {"count", report::Align::kRight},
-                               {"bytes", report::Align::kRight}});
-      Json list = Json::array();
-      for (const auto& row : rows) {
-        table.add_row({std::string(row.record), std::to_string(row.bytes_each), std::to_string(row.count),
-                       std::to_string(row.bytes)});
-        list.push_back({{"record", row.record},
-                        {"bytes_each", row.bytes_each},
-                        {"count", row.count},
-                        {"bytes", row.bytes}});
-      }
-      table.add_rule();
-      table.add_row({"total", "", "", std::to_string(total)});
-      text += table.text() + "\n";
-      document[key] = {{"total_bytes", total}, {"records", list}};
-    };
-    part("ub", "UB context records", ub.ub, ub.ub_bytes);
-    part("ub_full", "UB, every field of a jetty", ub.ub_full, ub.ub_full_bytes);
-    part("roce", "RoCE context records", roce.roce, roce.roce_bytes);
-    part("ub_beyond", "UB windows and queues beyond the records", ub.beyond, ub.beyond_bytes);
-    part("roce_beyond", "RoCE windows and queues beyond the records", roce.beyond, roce.beyond_bytes);
-    auto ub_held = measure_engine_memory(wire::Protocol::kUb, kMeasuredEndpoints, kMeasuredHosts);
-    if (!ub_held) return ub_held.error();
-    auto roce_held = measure_engine_memory(wire::Protocol::kRoce, kMeasuredEndpoints, kMeasuredHosts);
-    if (!roce_held) return roce_held.error();
-    const std::string place = fmt::format("live engine, {} x {}", kMeasuredEndpoints, kMeasuredHosts);
-    text += measured_part("ub_measured", "UB " + place, *ub_held,
-                          ub::state_report(kMeasuredEndpoints, kMeasuredHosts).ub_bytes, document);
-    text += measured_part("roce_measured", "RoCE " + place, *roce_held,
-                          roce::state_report(kMeasuredEndpoints, kMeasuredHosts).roce_bytes, document);
+    for (const auto& part : account->parts) text += show(part, document);
+    for (const auto& part : account->live) text += show(part, *account, document);
     console.print(document);
-    const auto times = [](std::uint64_t more, std::uint64_t less) {
-      return static_cast<double>(more) / static_cast<double>(less);
-    };
-    console.print(
-        text +
-        fmt::format("RoCE needs {:.1f} times the context bytes of UB ({:.1f} times with full jetties).\n",
-                    times(roce.roce_bytes, ub.ub_bytes), times(roce.roce_bytes, ub.ub_full_bytes)) +
-        fmt::format(
-            "Live engines were made, connected and used (every endpoint wrote to and read from every "
-            "host, and the other\nway round), then each walked its containers: free places in pools "
-            "count, payload buffers do not. At {} x {}\nthe RoCE engine holds {:.1f} times what the UB "
-            "engine holds.\n",
-            kMeasuredEndpoints, kMeasuredHosts, times(total_of(*roce_held), total_of(*ub_held))));
+    console.print(text + account->sentences);
     return ExitCode::kDone;
   }
 

@@ -7,7 +7,7 @@
 //          length  blob, data
 //                                                     of the sender of the receiver
 //
-// Integers are big-endian. Choice: a format of our own, because the protocols' own (IBTA CM, UB management)
+// Integers are big-endian. Choice: a format of our own, because the protocols' own (IBTA CM, TP management)
 // carry neither each other's blobs nor more than some dozens of bytes.
 #pragma once
 

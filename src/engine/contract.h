@@ -151,7 +151,7 @@ concept ControlSide = requires(E& engine, const E& observed, TimePs now, QueueId
   { engine.deregister_segment(now, token) } -> std::same_as<Result<void>>;
 
   // Peers.
-  /// What a peer needs to reach this queue. RoCE: one blob serves one peer queue.
+  /// What a peer needs to reach this queue. Queue pairs: one blob serves one peer queue.
   { engine.export_queue(queue) } -> std::same_as<Result<ExchangeBlob>>;
   /// Makes the peer's queue reachable from `queue`; requests name it by the PeerId.
   { engine.connect(now, queue, blob) } -> std::same_as<Result<PeerId>>;

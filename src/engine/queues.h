@@ -62,9 +62,9 @@ struct ReceiveQueueConfig {
   std::uint64_t ring = 0;     ///< Address of the entries; zero: they come with post_receive().
   EntryFormat entries = EntryFormat::kObjects;
   AddressSpaceId space = 0;  ///< The address space of `ring`, and of entries without a local key.
-  /// RoCE: the protection domain of its local keys.
+  /// Queue pairs: the protection domain of its local keys.
   std::uint32_t domain = 0;
-  /// UB: the secret that must accompany Sends to it when a peer names it itself; 0: none.
+  /// Jetties: the secret that must accompany Sends to it when a peer names it itself; 0: none.
   std::uint32_t token = 0;
 };
 
@@ -78,7 +78,7 @@ enum class GroupPolicy : std::uint8_t {
 /// Receive ends behind one number. A queue joins when it is made, and leaves when it is destroyed.
 struct GroupConfig {
   GroupPolicy policy = GroupPolicy::kRoundRobin;
-  std::uint32_t token = 0;  ///< UB: the secret that must accompany Sends to it; 0: none.
+  std::uint32_t token = 0;  ///< The secret that must accompany Sends to it; 0: none.
 };
 
 /// Who keeps the order of a queue's requests and how they are answered. [UB-Base 2.0.1 7.4; URMA order types;
@@ -113,17 +113,18 @@ struct QueueConfig {
   std::uint64_t send_ring = 0;        ///< Address of the work-queue entries.
   std::uint64_t receive_ring = 0;
   std::uint64_t completion_ring = 0;
-  /// RoCE: the protection domain; requests of its peer use segments of the same domain alone.
+  /// Queue pairs: the protection domain; requests of its peer use segments of the same domain alone.
   std::uint32_t domain = 0;
-  /// UB: the secret that must accompany Sends, which export_queue() hands to peers; 0: none. RoCE, datagrams:
-  /// the Q_Key, the same way.
+  /// Jetties: the secret that must accompany Sends, which export_queue() hands to peers; 0: none. Queue
+  /// pairs of datagrams: the Q_Key, the same way.
   std::uint32_t token = 0;
   ServiceMode service = ServiceMode::kDefault;
-  /// UB: a number from 1 to 31 that peers know beforehand, beside its own; export_queue() names it. 0: none.
+  /// Jetties: a number from 1 to 31 that peers know beforehand, beside its own; export_queue() names it. 0:
+  /// none.
   std::uint32_t public_id = 0;
-  FaultMode on_fault = FaultMode::kRequestAlone;  ///< UB.
-  /// UB: the last completion before a queue stands still says so (Completion::drain); one of its own does
-  /// where there is none.
+  FaultMode on_fault = FaultMode::kRequestAlone;  ///< Jetties.
+  /// Jetties: the last completion before a queue stands still says so (Completion::drain); one of its own
+  /// does where there is none.
   bool drain_marks = false;
   /// The address space of the rings, and of scatter entries without a local key.
   AddressSpaceId space = 0;
@@ -164,10 +165,11 @@ struct Arming {
 enum class QueueState : std::uint8_t {
   kIdle,       ///< It serves one peer and has none: takes receives, refuses requests.
   kReady,      ///< Takes requests and receives.
-  kSuspended,  ///< Finishes what it has begun and keeps the rest, until resume_queue(). UB refuses both, RoCE
-               ///< takes both, and keeps requests. Where engines can suspend (Capabilities::suspends).
-  kError,      ///< Everything outstanding was flushed; refuses both.
-  kGone,       ///< Never made, or destroyed.
+  kSuspended,  ///< Finishes what it has begun and keeps the rest, until resume_queue(). A jetty refuses both,
+               ///< a queue pair takes both and keeps requests. Where engines can suspend
+               ///< (Capabilities::suspends).
+  kError,  ///< Everything outstanding was flushed; refuses both.
+  kGone,   ///< Never made, or destroyed.
 };
 inline constexpr int kQueueStateCount = static_cast<int>(QueueState::kGone) + 1;
 
@@ -205,7 +207,7 @@ enum class AsyncEventKind : std::uint8_t {
   kCompletionReady,  ///< What arm() asked for has happened; `queue` is the completion queue.
   kReceiveLimit,     ///< Fewer free entries than set_receive_limit() named; `queue` is the receive queue.
   kQueueSuspended,   ///< A fault suspended the queue.
-  kQueueDrained,     ///< A suspended queue stands still: what it had begun has ended. UB: with drain marks.
+  kQueueDrained,  ///< A suspended queue stands still: what it had begun has ended. Jetties: with drain marks.
 };
 
 std::string_view name(AsyncEventKind kind);

@@ -11,7 +11,8 @@
 
 namespace wharf::verbs {
 
-/// Neutral completion status; the comment gives the UB (urma_cr_status) and RoCE (work completion) names.
+/// Neutral completion status; the comment gives the names of URMA (urma_cr_status) and of verbs (work
+/// completion).
 enum class CompletionStatus : std::uint8_t {
   kSuccess,
   kUnsupportedOpcode,         ///< UNSUPPORTED_OPCODE_ERR: this engine cannot encode the request.

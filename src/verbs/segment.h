@@ -13,8 +13,8 @@
 
 namespace wharf::verbs {
 
-/// Which of its host's address spaces an address belongs to: a process or guest, as UB's UASID and PCIe's
-/// PASID name them. 0: the host has one.
+/// Which of its host's address spaces an address belongs to: a process or guest, as UASID and PCIe's PASID
+/// name them. 0: the host has one.
 using AddressSpaceId = std::uint32_t;
 
 /// What a segment's owner lets others do. Remote atomics need read and write as well (UB-Base 2.0.1, URMA
@@ -31,7 +31,7 @@ inline constexpr AccessRights kReadOnly{.remote_read = true};
 inline constexpr AccessRights kFullAccess{.remote_read = true, .remote_write = true, .remote_atomic = true};
 
 /// Names a segment on the wire and proves the right to use it.
-/// UB: TokenID (20 bits) and TokenValue. RoCE: `id` is the rkey and `value` is unused.
+/// URMA: TokenID (20 bits) and TokenValue. Verbs: `id` is the rkey and `value` is unused.
 struct SegmentToken {
   std::uint32_t id = 0;
   std::uint32_t value = 0;
@@ -50,11 +50,12 @@ struct SegmentConfig {
   std::uint64_t base = 0;
   std::uint64_t length = 0;
   AccessRights rights = kFullAccess;
-  /// UB: the secret that must accompany the TokenID; no value is checked when `check_value` is false (policy
-  /// NONE).
+  /// URMA: the secret that must accompany the TokenID; no value is checked when `check_value` is false
+  /// (policy NONE).
   std::uint32_t token_value = 0;
   bool check_value = true;
-  /// RoCE: the protection domain; only queue pairs of the same one may use the segment (IBTA vol 1 10.2.3).
+  /// Queue pairs: the protection domain; only queue pairs of the same one may use the segment (IBTA vol
+  /// 1 10.2.3).
   std::uint32_t domain = 0;
   /// The address space of `base`; accesses to the segment carry it.
   AddressSpaceId space = 0;

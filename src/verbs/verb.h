@@ -17,11 +17,11 @@ enum class Verb : std::uint8_t {
   kStore,
   kRead,
   kWrite,
-  kWriteImm,     ///< Write, then a completion at the target that has 64 bits of the request, or 32 (RoCE).
-  kWriteNotify,  ///< Write, then store 8 bytes at a second address after the data (UB only).
+  kWriteImm,     ///< Write, then a completion at the target that has 64 bits of the request, or 32 (IBTA).
+  kWriteNotify,  ///< Write, then store 8 bytes at a second address after the data (URMA only).
   kSend,
   kSendImm,
-  kSendInvalidate,  ///< Send that also revokes a token (UB) or rkey (RoCE) of the target.
+  kSendInvalidate,  ///< Send that also revokes a token (URMA) or rkey (IBTA) of the target.
   kCompareSwap,
   kSwap,
   kAtomicStore,

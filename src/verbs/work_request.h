@@ -102,15 +102,15 @@ struct WorkRequest {
   bool signaled = true;             ///< False: success produces no completion.
   bool fence = false;               ///< Wait for earlier reads and atomics of the queue.
   bool solicited = false;           ///< Raise an event at the target.
-  bool completion_in_order = true;  ///< UB ODR[2].
+  bool completion_in_order = true;  ///< ODR[2].
   std::uint8_t local_count = 0;     ///< Entries used in `local`.
-  std::uint8_t width = 8;           ///< Atomics: operand width in bytes: 4, 8 or (UB compare_swap) 16.
+  std::uint8_t width = 8;           ///< Atomics: operand width in bytes: 4, 8 or (URMA's compare_swap) 16.
   std::array<ScatterEntry, kMaxScatterEntries> local{};  ///< Source or destination at the initiator.
   std::uint32_t length = 0;  ///< Message length in bytes: the sum of the local entries or of the inline data.
-  PeerId peer = kNoPeer;     ///< UB: which imported queue; RoCE: ignored (a queue pair has one).
+  PeerId peer = kNoPeer;     ///< Jetties: which imported queue; queue pairs have one and ignore it.
   RemoteAddress remote;      ///< One-sided verbs and atomics.
   RemoteAddress notify;      ///< kWriteNotify: where `immediate` lands, 8 bytes, after the data.
-  std::uint64_t immediate = 0;             ///< Immediate or notify data. RoCE carries the low 32 bits.
+  std::uint64_t immediate = 0;             ///< Immediate or notify data. IBTA's carries the low 32 bits.
   SegmentToken invalidate;                 ///< kSendInvalidate.
   std::array<std::uint64_t, 2> operand{};  ///< Atomics: operand or swap value; [0] holds the low 64 bits.
   std::array<std::uint64_t, 2> compare{};  ///< kCompareSwap: value to compare with.

@@ -25,6 +25,9 @@ inline bool is_load_store(const Packet& packet) {
   return packet.protocol == Protocol::kUb && packet.ub.transport == UbTransport::kBypass;
 }
 
+/// The address that a load or store, a request that is_load_store(), is about.
+inline std::uint64_t load_store_address(const Packet& packet) { return packet.ub.extension.maetah.address; }
+
 /// Bytes of program data in the payload. A byte-enable mask of one bit per byte goes before the data of a
 /// masked store.
 inline std::uint32_t data_bytes(const Packet& packet) {

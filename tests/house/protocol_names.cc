@@ -33,7 +33,19 @@ bool is_counted(std::string_view path, const ProtocolSpelling& protocol) {
   // So is what speaks with programs of Linux that know that protocol alone.
   if (protocol.key == "roce" && (path.starts_with("src/live/perftest/") || path == "tools/soft_roce_machine"))
     return false;
+  // The map of folders names them all.
+  if (path == "tools/layers.txt") return false;
   return !path.ends_with("_test.cc") && !path.ends_with("_test_support.h") && !path.ends_with(".md");
+}
+
+/// Whether a line is documentation: an example of a help text, or the source of a rule (UB-Base is a
+/// document, ns-3-UB a program).
+bool is_documentation(const SourceFile& file, std::string_view line) {
+  if (line.find("[UB-Base") != std::string_view::npos || line.find("(UB-Base") != std::string_view::npos ||
+      line.find("ns-3-UB") != std::string_view::npos)
+    return true;
+  return file.path.ends_with("_command.cc") && (line.find("\"  wharf ") != std::string_view::npos ||
+                                                line.find("\"      --") != std::string_view::npos);
 }
 
 }  // namespace
@@ -50,11 +62,14 @@ std::vector<std::string> files_that_name(const ProtocolSpelling& protocol,
   for (const SourceFile& file : files) {
     if (!is_counted(file.path, protocol)) continue;
     if (names_protocol(file.path, protocol) ||
-        std::any_of(file.lines.begin(), file.lines.end(),
-                    [&](const std::string& line) { return names_protocol(line, protocol); }))
+        std::any_of(file.lines.begin(), file.lines.end(), [&](const std::string& line) {
+          return !is_documentation(file, line) && names_protocol(line, protocol);
+        }))
       found.push_back(file.path);
   }
   return found;
 }
+
+bool is_study(std::string_view path) { return path.starts_with("src/study/"); }
 
 }  // namespace wharf::house

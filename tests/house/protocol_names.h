@@ -23,8 +23,13 @@ bool names_protocol(std::string_view text, const ProtocolSpelling& protocol);
 
 /// The files of the program, its benchmarks, tools and build that name it, in their text or in their path,
 /// sorted. Left out: its engine (src/engine/KEY), its C interface (src/live/urma), what speaks with programs
-/// that know it alone (src/live/perftest), the wire formats (src/wire), tests and documentation.
+/// that know it alone (src/live/perftest), the wire formats (src/wire), the map of folders
+/// (tools/layers.txt), tests and documentation; in the others, lines that are documentation: examples of help
+/// texts, and sources of rules, "[UB-Base 2.0.1 6.4]".
 std::vector<std::string> files_that_name(const ProtocolSpelling& protocol,
                                          const std::vector<SourceFile>& files);
+
+/// Whether a file belongs to a study, which reproduces what a document says about protocols by name.
+bool is_study(std::string_view path);
 
 }  // namespace wharf::house

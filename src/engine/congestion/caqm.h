@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// C-AQM of Unified Bus at the sender: every packet asks for growth of the window, switches grant or refuse,
-// the receiver returns the sum. [UB-Base 2.0.1 5.3.5; parameters and state machine: the ns-3-UB simulator]
+// C-AQM of the Unified Bus at the sender: every packet asks for growth of the window, switches grant or
+// refuse, the receiver returns the sum. [UB-Base 2.0.1 5.3.5; parameters and state machine: the ns-3-UB
+// simulator]
 #pragma once
 
 #include <cstdint>

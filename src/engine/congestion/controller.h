@@ -13,7 +13,7 @@
 namespace wharf::congestion {
 
 /// Some packets and their bytes. Which bytes a protocol counts toward a window is fixed by its specification
-/// (UB: payload; Ultra Ethernet: the nominal packet size); it counts the same ones everywhere.
+/// (the Unified Bus: payload; Ultra Ethernet: the nominal packet size); it counts the same ones everywhere.
 struct Volume {
   std::uint32_t packets = 0;
   std::uint64_t bytes = 0;

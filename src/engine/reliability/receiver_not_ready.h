@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a sender waits after "receiver not ready": the timer codes of InfiniBand, which UB's codes follow
-// too.
+// How long a sender waits after "receiver not ready": the timer codes of InfiniBand, which the Unified Bus
+// follows too.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two UB engines back to back: 64-byte writes and reads per second, with packets as structs and as bytes. The
-// bare loop to compare with is in roce_engine_bench.cc.
+// Two UB engines back to back: 64-byte writes and reads per second, with packets as structs and as bytes.
+// `bare_loop` of the engines with queue pairs is what to compare with.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two UET engines back to back: 64-byte operations, and a stream of full packets with described payload as
-// the fabric drives it, in packets per second (data and acknowledgements counted apart). The bare loop to
-// compare with is in roce_engine_bench.cc.
+// the fabric drives it, in packets per second (data and acknowledgements counted apart). `bare_loop` of the
+// engines with queue pairs is what to compare with.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

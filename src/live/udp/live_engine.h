@@ -38,7 +38,7 @@ struct DeliveryChoice {
 
 /// What a user sees of a protocol.
 struct ProtocolDescription {
-  wire::Protocol protocol = wire::Protocol::kUb;
+  wire::Protocol protocol{};
   std::string_view name;
   /// Its own UDP port: of packets, and of the control connection, unless others are given.
   std::uint16_t port = 0;

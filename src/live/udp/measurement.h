@@ -42,7 +42,7 @@ struct WorkloadRun {
 };
 
 struct MeasurementConfig {
-  wire::Protocol protocol = wire::Protocol::kUb;
+  wire::Protocol protocol{};
   Place server;
   std::variant<VerbRun, WorkloadRun> program;
   FaultConfig faults;

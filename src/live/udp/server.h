@@ -44,7 +44,7 @@ struct ClientLimits {
 };
 
 struct ServerConfig {
-  wire::Protocol protocol = wire::Protocol::kUb;
+  wire::Protocol protocol{};
   Place listen;  ///< Port 0: the system chooses. The UDP port is the same where that is free.
   std::uint64_t memory_bytes = std::uint64_t{64} << 20U;
   std::uint32_t clients_max =

@@ -38,7 +38,7 @@ inline constexpr std::uint32_t kQueueDepthMax = 4096;
 /// Payload bytes of packets: powers of two.
 inline constexpr std::uint32_t kMtuMin = 256;
 inline constexpr std::uint32_t kMtuMax = 4096;
-/// Host numbers are below this: a compact EID of UB has 20 bits.
+/// Host numbers are below this: a compact EID has 20 bits.
 inline constexpr std::uint32_t kHostNumbers = 1U << 20U;
 
 /// What the server does with a message that lands in a receive entry.
@@ -49,7 +49,7 @@ enum class ArrivalRule : std::uint8_t {
 
 /// The client's first message.
 struct Hello {
-  wire::Protocol protocol = wire::Protocol::kUb;
+  wire::Protocol protocol{};
   ArrivalRule arrivals = ArrivalRule::kKeep;
   std::uint16_t udp_port = 0;         ///< Where the client's datagrams come from.
   std::uint32_t mtu = 4096;           ///< Largest payload of a packet that the client takes: a power of two.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A UDP socket over IPv4 for frames: non-blocking, received and sent in batches by one system call each. The
-// IP identification of what it sends is zero and fragmentation is off, so that the invariant CRC of RoCE can
-// be computed in user space.
+// IP identification of what it sends is zero and fragmentation is off, so that the invariant CRC of
+// InfiniBand can be computed in user space.
 #pragma once
 
 #include <netinet/in.h>

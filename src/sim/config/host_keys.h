@@ -18,7 +18,7 @@ struct HostKeyScope {
   bool replay = true;           ///< A recorded trace runs, whose core has caches of its own.
   bool context_fetches = true;  ///< The NIC fetches context records from host memory.
   bool pcie = true;             ///< The NIC sits behind PCIe.
-  wire::Protocol protocol = wire::Protocol::kRoce;
+  wire::Protocol protocol{};
   bool receive_entries = true;  ///< The protocol keeps receive entries in host memory;
   std::string receive_entries_only = "only with receive entries in host memory";  ///< who does, for remarks.
   bool judges_order = false;  ///< A program judges in which order accesses took effect.

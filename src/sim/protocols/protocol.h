@@ -33,7 +33,7 @@ class KeyDraw;
 struct StackTraits {
   std::string_view name;
   std::string_view doc;
-  wire::Protocol protocol = wire::Protocol::kUb;
+  wire::Protocol protocol{};
   Attachment attachment = Attachment::kOnChipBus;         ///< Unless model.attachment says otherwise.
   SubmissionPath submission = SubmissionPath::kBusStore;  ///< Unless model.submission does.
   bool load_store = false;  ///< Programs may load and store; other verbs go as work requests.
@@ -55,7 +55,7 @@ using LowerName = std::pair<std::string_view, std::string_view>;
 
 /// What can be said as values.
 struct ProtocolRules {
-  wire::Protocol protocol = wire::Protocol::kUb;
+  wire::Protocol protocol{};
   std::span<const StackTraits> stacks;
   FlowRules flows;
   SenderRules senders;
@@ -177,7 +177,10 @@ struct NoEnds {
 //
 //   bind(binder, settings, scope)             lists the keys of hosts
 //   fetches_contexts(settings)                NICs fetch context records from host memory
+//   context_fetches(counters)                 how many an engine has fetched
 //   check(settings, link, host)               refuses, naming the key
+//   check_program(settings, config, section)  only where settings carry less than the engine does: refuses a
+//                                             program of work requests that needs more
 //   derive(settings, link, host)              the configuration of both engines on one link
 //   draw(draw, stack, world)                  draws keys of hosts, in a world or two on a link, with which
 //                                             nobody gives up whatever the faults: wharf chaos

@@ -40,6 +40,7 @@ inline constexpr wire::Protocol kFabricProtocol = UetProtocol::kProtocol;
 
 /// The stacks of all protocols, in the order of Protocols and of their own lists.
 enum class Stack : std::uint8_t { kUbLoadStore, kUbUrma, kRoceBlueFlame, kRoceDma, kUet };
+inline constexpr Stack kDefaultStack = Stack::kUbUrma;
 
 /// What a host or a run holds of each protocol, of which it uses one: std::get<uet::UetConfig>(configs).
 using EngineConfigs = Protocols::Configs;
@@ -115,7 +116,7 @@ static_assert(kProtocolRules[wire::index_of(wire::Protocol::kUet)].protocol == w
 static_assert(name(Stack::kUbLoadStore) == "ub_ldst" && name(Stack::kRoceDma) == "roce_dma" &&
               name(Stack::kUet) == "uet");
 
-/// The titles of the protocols whose rules satisfy `has`, as a sentence lists them: "UB and RoCE".
+/// The titles of the protocols whose rules satisfy `has`, as a sentence lists them.
 std::string titles_of(bool (*has)(const ProtocolRules&));
 
 }  // namespace wharf::sim

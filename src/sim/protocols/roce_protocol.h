@@ -74,6 +74,7 @@ struct RoceProtocol {
   static bool fetches_contexts(const Settings& settings) {
     return settings.queue_cache_entries > 0 || settings.key_cache_entries > 0;
   }
+  static std::uint64_t context_fetches(const Counters& counters) { return counters.context_misses; }
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static Config derive(const Settings& settings, const LinkConfig&, const HostConfig&) { return settings; }
   static std::uint32_t payload(const Settings& settings) { return settings.path_mtu; }

@@ -173,6 +173,24 @@ Result<void> UbProtocol::check(const Settings& settings, const LinkConfig&, cons
   return ub::validate(settings);
 }
 
+/// Queues in service mode UNO carry what needs no answer and fits into a packet.
+Result<void> UbProtocol::check_program(const Settings& settings, const workload::WorkloadConfig& config,
+                                       std::string_view section) {
+  if (settings.service != engine::ServiceMode::kUnordered) return {};
+  for (const verbs::Verb verb : workload::verbs_needed(config, false)) {
+    if (verbs::carries_payload(verb) && verb != verbs::Verb::kSendInvalidate) continue;
+    return input_error(fmt::format(
+        "{}.workload = \"{}\" needs {}, which needs an answer, and model.ub.service = \"uno\" has none, "
+        "expected model.ub.service = \"roi\", or a verb loop of writes or sends",
+        section, workload::name(workload::kind_of(config)), verbs::name(verb)));
+  }
+  const auto* loop = std::get_if<workload::VerbLoopConfig>(&config);
+  if (loop == nullptr || loop->payload <= settings.mtu) return {};
+  return input_error(fmt::format(
+      "{}.payload is {}, expected at most {}, one packet of model.ub.mtu, with model.ub.service = \"uno\"",
+      section, format_bytes(Bytes{loop->payload}), format_bytes(Bytes{settings.mtu})));
+}
+
 Result<engine::Capabilities> UbProtocol::hardware_abilities(const Settings& settings) {
   const auto module = hardware::nic_module();
   if (!module) return module.error();

@@ -17,6 +17,7 @@
 #include "sim/config/binder.h"
 #include "sim/fabric/link_config.h"
 #include "sim/protocols/protocol.h"
+#include "workload/workload.h"
 
 namespace wharf::sim {
 
@@ -80,7 +81,10 @@ struct UbProtocol {
   static void draw_requests(KeyDraw& draw);
   static void bind(Binder& binder, Settings& settings, const ProtocolKeyScope& scope);
   static bool fetches_contexts(const Settings& settings) { return settings.context_cache_entries > 0; }
+  static std::uint64_t context_fetches(const Counters& counters) { return counters.context_fetches; }
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
+  static Result<void> check_program(const Settings& settings, const workload::WorkloadConfig& config,
+                                    std::string_view section);
   static Config derive(const Settings& settings, const LinkConfig&, const HostConfig&) { return settings; }
   static std::uint32_t payload(const Settings& settings) { return settings.mtu; }
   static void share(const Settings&, SenderEnds&, Ends&) {}

@@ -173,6 +173,7 @@ struct UetProtocol {
   static void draw_flows(KeyDraw& draw);
   static void bind(Binder& binder, Settings& settings, const ProtocolKeyScope& scope);
   static bool fetches_contexts(const Settings&) { return false; }
+  static std::uint64_t context_fetches(const Counters&) { return 0; }
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static Config derive(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static std::uint32_t payload(const Settings& settings) { return settings.payload; }

@@ -17,7 +17,7 @@ struct RdmoCosts {
 
 /// Hosts that are alike. Plain data.
 struct HostSettings {
-  Stack stack = Stack::kUbUrma;
+  Stack stack = kDefaultStack;
   Attachment attachment =
       Attachment::kOnChipBus;  ///< Where the NIC sits; the stack decides unless a key says.
   SubmissionPath submission = SubmissionPath::kBusStore;  ///< How work requests reach it; likewise.

@@ -232,33 +232,17 @@ Result<void> check_protocol(const ScenarioConfig& config) {
   });
 }
 
-/// What queues of Unified Bus in service mode UNO cannot carry.
-Result<void> check_datagrams(const workload::WorkloadConfig& config, std::string_view section,
-                             const ub::UbConfig& ub) {
-  for (const verbs::Verb verb : workload::verbs_needed(config, false)) {
-    if (verbs::carries_payload(verb) && verb != verbs::Verb::kSendInvalidate) continue;
-    return unsupported(
-        fmt::format("{}.workload = \"{}\" needs {}, which needs an answer, and model.ub.service = "
-                    "\"uno\" has none",
-                    section, workload::name(workload::kind_of(config)), verbs::name(verb)),
-        "model.ub.service = \"roi\", or a verb loop of writes or sends");
-  }
-  const auto* loop = std::get_if<workload::VerbLoopConfig>(&config);
-  if (loop == nullptr || loop->payload <= ub.mtu) return {};
-  return input_error(fmt::format(
-      "{}.payload is {}, expected at most {}, one packet of model.ub.mtu, with model.ub.service = \"uno\"",
-      section, format_bytes(Bytes{loop->payload}), format_bytes(Bytes{ub.mtu})));
-}
-
 /// Refuses a program that needs more than any host has, or what the service mode does not carry.
 Result<void> check_one_program(const workload::WorkloadConfig& config, std::string_view section,
                                const ScenarioConfig& scenario) {
   WHARF_TRY(check_program(config, section, {0, workload::parties_needed(config)}));
-  const auto& ub = std::get<UbProtocol::Settings>(scenario.protocols);
-  if (protocol_of(scenario.stack) != wire::Protocol::kUb || traits(scenario.stack).load_store ||
-      ub.service != engine::ServiceMode::kUnordered)
+  return visit_protocol(scenario.protocol(), [&]<typename P>(std::type_identity<P>) -> Result<void> {
+    if constexpr (requires { &P::check_program; }) {
+      if (!traits(scenario.stack).load_store)
+        return P::check_program(std::get<typename P::Settings>(scenario.protocols), config, section);
+    }
     return {};
-  return check_datagrams(config, section, ub);
+  });
 }
 
 /// Machine and protocol: combinations of keys that make no sense together.
@@ -277,7 +261,7 @@ Result<void> check_hosts(const ConfigDocument& document, const ScenarioConfig& c
   if (traits(config.stack).load_store && !on_bus) {
     return unsupported(
         "model.attachment is \"pcie\", but loads and stores of mapped remote memory need a NIC on the bus",
-        "model.attachment = \"on_chip_bus\" or model.stack = \"ub_urma\"");
+        fmt::format("model.attachment = \"on_chip_bus\" or model.stack = \"{}\"", name(kDefaultStack)));
   }
   if (traits(config.stack).load_store && config.nics.count > 1) {
     return input_error(

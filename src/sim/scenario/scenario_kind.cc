@@ -71,7 +71,7 @@ Result<void> refuse_two_host_profile(const ConfigDocument& document, std::string
     if (value.layer >= kScenarioLayer || is_one_of(many, key) || !is_one_of(two, "model." + key)) continue;
     return input_error(
         fmt::format("{}: found {}, a profile of two hosts ({}: {}), expected one of many hosts, such as "
-                    "ultra-ethernet, ub-caqm or roce-dcqcn",
+                    "ultra-ethernet",
                     origin, profile, value.origin, key));
   }
   return {};

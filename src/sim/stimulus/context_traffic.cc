@@ -23,10 +23,11 @@ constexpr std::uint32_t kDepth = 4;
 std::uint64_t context_fetches(TwoHosts& two) {
   std::uint64_t fetches = 0;
   for (const std::size_t host : {0U, 1U}) {
-    if (const auto* engine = engine_of<UbProtocol>(two.world(), host))
-      fetches += engine->counters().context_fetches;
-    if (const auto* engine = engine_of<RoceProtocol>(two.world(), host))
-      fetches += engine->counters().context_misses;
+    fetches += visit_protocol(protocol_of(two.world().group_of(host).engine.stack),
+                              [&]<typename P>(std::type_identity<P>) -> std::uint64_t {
+                                const auto* engine = engine_of<P>(two.world(), host);
+                                return engine == nullptr ? 0 : P::context_fetches(engine->counters());
+                              });
   }
   return fetches;
 }

@@ -20,7 +20,7 @@ namespace wharf::sim {
 
 /// What to build. Engine configurations need no host number, tracer or context address: those are filled in.
 struct TwoHostsConfig {
-  Stack stack = Stack::kUbUrma;
+  Stack stack = kDefaultStack;
   std::optional<Attachment> attachment;      ///< Where the NICs sit; empty: where the stack usually has them.
   std::optional<SubmissionPath> submission;  ///< How work requests reach them; likewise.
   HostConfig host;                           ///< Both hosts.

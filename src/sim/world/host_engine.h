@@ -15,7 +15,7 @@ class FullHost;
 
 /// Engine configurations need no host number, tracer or context address: those are filled in.
 struct HostEngine {
-  Stack stack = Stack::kUbUrma;
+  Stack stack = kDefaultStack;
   std::optional<Attachment> attachment;      ///< Where the NIC sits; empty: where the stack usually has it.
   std::optional<SubmissionPath> submission;  ///< How work requests reach it; likewise.
   EngineConfigs configs;                     ///< That of the stack's protocol alone matters.

@@ -31,7 +31,7 @@ constexpr const char* name(CheckKind kind) {
 /// One promise: `value` lies from `least` to `most`, both included.
 struct Check {
   CheckKind kind = CheckKind::kIdentity;
-  std::string what;  ///< "roce_dma read: 2186 ns within 1 %"
+  std::string what;  ///< "read: 2186 ns within 1 %"
   double value = 0;
   double least = 0;
   double most = 0;

@@ -135,7 +135,8 @@ struct NicConfig {
   std::uint32_t bytes_per_cycle = 32;  ///< Width of the data path: one flit.
   /// Pipeline depth, transmit and receive alike, for packets of loads and stores,
   std::uint32_t load_store_cycles = 8;
-  /// and for those of work requests, by protocol. Choice: protocols of which nothing is known as RoCE.
+  /// and for those of work requests, by protocol. Choice: those of which nothing is known take as many as
+  /// queue pairs.
   std::array<std::uint32_t, wire::kProtocolCount> queue_cycles{25, 9, 9};
   std::uint32_t receive_match_cycles = 8;  ///< Matching a message to its receive entry.
   std::uint32_t transmit_queue = 8;        ///< Packets that wait before the transmit pipeline, 1 to 256.

@@ -162,7 +162,7 @@ class Nic : public Component, public LinePortClient {
   /// soon after the request that the memory of large runs would be waited for.
   [[gnu::always_inline]] void prefetch(const wire::Packet& packet) const {
     if (wire::is_load_store(packet) && !wire::is_response(packet))
-      host_parts_.memory.prefetch(packet.ub.extension.maetah.address);
+      host_parts_.memory.prefetch(wire::load_store_address(packet));
   }
   /// A packet whose last byte arrived at `arrival`, handed over at least receive_latency() later. The caller
   /// keeps its reference to the payload.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/engine_memory.h"
+#include "study/openurma/live_state.h"
 
 #include <array>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "engine/roce/roce_engine.h"
 #include "engine/ub/ub_engine.h"
 
-namespace wharf::cli {
+namespace wharf::study::openurma {
 namespace {
 
 constexpr std::uint64_t kMemoryAddress = 0x10000;
@@ -149,10 +149,10 @@ Result<std::vector<MemoryUse>> measure(std::uint32_t endpoints, std::uint32_t ho
 
 }  // namespace
 
-Result<std::vector<MemoryUse>> measure_engine_memory(wire::Protocol protocol, std::uint32_t endpoints,
+Result<std::vector<MemoryUse>> measure_live_state(wire::Protocol protocol, std::uint32_t endpoints,
                                                      std::uint32_t hosts) {
   return protocol == wire::Protocol::kUb ? measure<ub::UbEngine>(endpoints, hosts)
                                          : measure<roce::RoceEngine>(endpoints, hosts);
 }
 
-}  // namespace wharf::cli
+}  // namespace wharf::study::openurma
