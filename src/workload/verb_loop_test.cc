@@ -139,5 +139,21 @@ TEST(VerbLoop, PublishingIsRefusedWhereItCannotBe) {
   EXPECT_FALSE(check(config, Party{}).ok());
 }
 
+TEST(VerbLoop, TaggedMessagesReachReceivesOfTheirTag) {
+  VerbLoopConfig config;
+  config.verb = verbs::Verb::kSend;
+  config.loop.operations = 40;
+  config.loop.concurrency = 2;
+  config.tags = 5;
+  const FakeRun run = fake_run(config);
+  EXPECT_TRUE(run.verdict.holds());
+  EXPECT_EQ(run.unfinished, 0U);
+  EXPECT_EQ(run.result<VerbLoopResult>(1).received, 40U);
+  config.tags = 9;  // Eight receives are posted.
+  EXPECT_FALSE(check(config, Party{0, 2}).ok());
+  config.tags = 8;
+  EXPECT_TRUE(check(config, Party{0, 2}).ok());
+}
+
 }  // namespace
 }  // namespace wharf::workload

@@ -266,6 +266,18 @@ TEST(TwoHostsUet, DatagramsAreSendsOfOnePacket) {
               HasSubstr("run.payload is 5KiB, expected at most 4KiB, one packet of model.uet.payload"));
 }
 
+TEST(TwoHostsUet, SendsAreMatchedByTheirTags) {
+  const RunReport report = report_of({"run.workload=verb_loop", "run.verb=send", "run.operations=200",
+                                      "run.concurrency=4", "run.tags=16", "model.faults.loss=0.02"});
+  EXPECT_EQ(report.program_errors, 0U);
+  EXPECT_THAT(refusal({"run.workload=verb_loop", "run.verb=send", "run.tags=5"}),
+              HasSubstr("expected at most 4, the receives that are posted"));
+  ScenarioSource other = source({"run.workload=verb_loop", "run.verb=send", "run.tags=2"});
+  other.overrides.front() = "model.stack=roce_dma";
+  EXPECT_THAT(load_scenario(other).error().message,
+              HasSubstr("run.tags is 2, expected 0: model.stack = \"roce_dma\" matches no messages by tags"));
+}
+
 TEST(TwoHostsUet, HeadersSayWhatKeysSayOfTheirEnds) {
   const auto scenario = load_scenario(source(
       {"model.uet.job_id=101", "model.uet.pid_on_fep=2", "model.uet.resource_index=10",
