@@ -121,9 +121,13 @@ class Walk {
     WHARF_CHECK(engines_[0].post({}, queues[0], request, engine::Submission::kInHand) ==
                 engine::PostStatus::kOk);
     TimePs now;
-    for (bool any = true; any; now += kStep) {
-      any = settle(now, 0);
-      any |= settle(now, 1);
+    settle(now, 0);
+    // One packet at a time arrives.
+    while (!flying_.empty()) {
+      const auto [to, packet] = flying_.front();
+      flying_.pop_front();
+      engines_[to].receive(now += kStep, 0, packet);
+      settle(now, to);
     }
     return frames_;
   }
@@ -145,27 +149,28 @@ class Walk {
       return true;
     }
     wire::TrafficClassMask open(TimePs) const { return wire::kAllTrafficClasses; }
-    void send(TimePs now, const wire::Packet& packet) {
+    void send(TimePs, const wire::Packet& packet) {
       Frame frame{host, std::vector<std::byte>(wire::encoded_bytes(packet)),
                   wire::uet_header_bytes(packet.uet), uet::window_bytes(config_of(host), packet)};
       wire::encode(packet, frame.bytes);
       walk.frames_.push_back(std::move(frame));
-      walk.engines_[1 - host].receive(now, 0, packet);
+      walk.flying_.emplace_back(1 - host, packet);
     }
     void completed(TimePs, const verbs::Completion& completion) {
       walk.completed_ += completion.ok() ? 1U : 0U;
     }
   };
 
-  bool settle(TimePs now, std::uint32_t host) {
+  void settle(TimePs now, std::uint32_t host) {
     Around around{*this, host};
-    return engine::EngineDriver(engines_[host], around, around, around).settle(now);
+    engine::EngineDriver(engines_[host], around, around, around).settle(now);
   }
 
   wire::PayloadPool pool_;
   std::deque<Arena> arenas_;
   std::deque<uet::UetEngine> engines_;
   std::array<std::vector<std::byte>, 2> memory_;
+  std::deque<std::pair<std::uint32_t, wire::Packet>> flying_;  ///< And to whom.
   std::vector<Frame> frames_;
   std::uint32_t completed_ = 0;
 };
