@@ -129,7 +129,7 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
   return id;
 }
 
-void RoceEngine::begin_requests(QueuePair& pair) {
+void RoceEngine::begin_requests(QueuePair& pair) const {
   RequesterContext& requester = pair.context.requester;
   requester.unacknowledged = requester.next = requester.sent = requester.highest_sent =
       requester.next_unassigned = pair.starting_psn;

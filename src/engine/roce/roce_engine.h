@@ -287,7 +287,7 @@ class RoceEngine {
   void draw_starting_psn(QueuePair& pair);
   /// A queue pair for datagrams needs no peer: INIT to RTR to RTS.
   void open_datagrams(TimePs now, QueuePair& pair);
-  static void begin_requests(QueuePair& pair);
+  void begin_requests(QueuePair& pair) const;
   /// Attributes that change_queue() has set go into the context.
   static void show_changes(QueuePair& pair);
   static Result<engine::PeerId> add_handle(QueuePair& pair, const ExchangeRecord& remote);
