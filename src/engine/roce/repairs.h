@@ -33,13 +33,16 @@ class Repairs {
     std::fill(notes_.begin(), notes_.end(), 0);
     queue_.clear();
     for (auto& resent : resent_) resent.clear();
-    reported_ = answered_ = searched_ = first;
-    has_refused = false;
+    missing_ = reported_ = answered_ = searched_ = first;
+    refused_ = kNobody;
   }
   std::uint32_t window() const { return mask_ + 1; }
 
   // --- What is known. ---
 
+  /// The first request that was missing when the peer last said so: those before it have arrived there.
+  Psn missing() const { return missing_; }
+  void set_missing(Psn psn) { missing_ = psn; }
   /// Requests before it have been looked at: they arrived, or are being repaired.
   Psn reported() const { return reported_; }
   /// Requests before it were carried out, and their answers sent.
@@ -117,8 +120,14 @@ class Repairs {
     }
   }
 
-  bool has_refused = false;  ///< Receiver-not-ready: `refused` goes again when the wait is over.
-  Psn refused = 0;
+  /// Receiver-not-ready: `psn` goes again when the wait is over.
+  void set_refused(Psn psn) { refused_ = psn; }
+  bool is_refused(Psn psn) const { return refused_ == psn; }
+  /// The wait is over: what goes again now, if it is not before `oldest`.
+  void end_refusal(Psn oldest) {
+    if (refused_ != kNobody && !wire::psn_before(refused_, oldest)) queue(refused_);
+    refused_ = kNobody;
+  }
 
   std::size_t bytes_held() const { return bytes(window()); }
   /// What one queue pair takes with this window.
@@ -142,6 +151,10 @@ class Repairs {
   std::uint32_t& note(Psn psn) { return notes_[psn & mask_]; }
   std::uint32_t note(Psn psn) const { return notes_[psn & mask_]; }
 
+  static constexpr Psn kNobody = 0xffff'ffff;
+
+  Psn missing_ = 0;
+  Psn refused_ = kNobody;
   std::uint32_t mask_;
   Psn reported_ = 0;
   Psn answered_ = 0;

@@ -173,7 +173,9 @@ class Requester {
     const PositionRing<TransmitEntry>& resend = pair.selective->resend;
     return !resend.empty() && resend.front().pending == 0;
   }
-  /// The oldest PSN without an answer is to be sent again.
+  /// The oldest PSN that has not arrived at the far end, as far as is known, or whose answer has not come.
+  static Psn oldest_missing(const QueuePair& pair);
+  /// That PSN is to be sent again.
   static void repair_oldest(QueuePair& pair);
   /// A receiver-not-ready wait is over.
   static void end_refusal(QueuePair& pair);

@@ -191,15 +191,14 @@ void Requester::take_report(TimePs now, QueuePair& pair, Psn missing, Psn arrive
   repairs.set_arrived(arrived);
   if (wire::psn_before(missing, oldest))
     missing = oldest;  // A report that was overtaken by an acknowledgement.
-  const Psn first_missing = missing;
+  repairs.set_missing(missing);
   const bool waits = requester.rnr_until != kNever;
   const auto repair_request = [&](Psn lost) {
     const SendEntry& entry = pair.send[find_request(pair, lost)];
     // A READ takes more PSNs than packets.
     if (expects_answer(entry.verb) && entry.first_psn != lost) return true;
     if (repairs.has_arrived(lost) || wire::psn_before(lost, repairs.answered())) return true;
-    if (waits && repairs.has_refused && repairs.refused == lost)
-      return true;  // It goes when the wait is over.
+    if (waits && repairs.is_refused(lost)) return true;  // It goes when the wait is over.
     return repairs.is_under_repair(lost, Repairs::Kind::kRequest) || repair(now, pair, lost);
   };
   // The peer may have given up one that it kept: a message that found no receive entry.
@@ -214,15 +213,14 @@ void Requester::take_report(TimePs now, QueuePair& pair, Psn missing, Psn arrive
   }
   repairs.raise_reported(wire::psn_add(arrived, 1));
   repairs.for_overtaken(Repairs::Kind::kRequest, arrived, oldest, [&](Psn lost) {
-    if (rules_of(pair.context.state).ends_requests && !wire::psn_before(lost, first_missing))
-      repair_request(lost);
+    if (rules_of(pair.context.state).ends_requests && !wire::psn_before(lost, missing)) repair_request(lost);
   });
 }
 
 // `lost` is sent again. The oldest one costs a retry: false when there is none left, and the request has
 // failed.
 bool Requester::repair(TimePs now, QueuePair& pair, Psn lost) {
-  if (!retransmission_.note_missing(now, pair, lost, congestion::LossCause::kGap)) return false;
+  if (!retransmission_.note_missing(now, pair, lost)) return false;
   pair.selective->repairs.queue(lost);
   return true;
 }
@@ -233,13 +231,21 @@ void Requester::wait_for_receiver(TimePs now, QueuePair& pair, Psn psn, std::uin
   Repairs& repairs = pair.selective->repairs;
   if (!retransmission_.refuse_selective(now, pair, psn, timer_code)) return;
   repairs.clear_arrived(psn);
-  repairs.has_refused = true;
-  repairs.refused = psn;
+  repairs.set_missing(psn);
+  repairs.set_refused(psn);
+}
+
+// Nobody may have asked for the acknowledgement of what has arrived. That of the missing request covers it.
+Psn Requester::oldest_missing(const QueuePair& pair) {
+  const Psn oldest = pair.context.requester.unacknowledged;
+  const Psn missing = pair.selective->repairs.missing();
+  if (!wire::psn_after(missing, oldest)) return oldest;
+  return expects_answer(pair.send.front().verb) ? oldest : missing;
 }
 
 void Requester::repair_oldest(QueuePair& pair) {
   Repairs& repairs = pair.selective->repairs;
-  const Psn oldest = pair.context.requester.unacknowledged;
+  const Psn oldest = oldest_missing(pair);
   repairs.clear_arrived(oldest);  // It may have, and its acknowledgement not.
   repairs.queue(oldest);
 }
@@ -247,9 +253,7 @@ void Requester::repair_oldest(QueuePair& pair) {
 void Requester::end_refusal(QueuePair& pair) {
   Repairs& repairs = pair.selective->repairs;
   const RequesterContext& requester = pair.context.requester;
-  if (repairs.has_refused && !wire::psn_before(repairs.refused, requester.unacknowledged))
-    repairs.queue(repairs.refused);
-  repairs.has_refused = false;
+  repairs.end_refusal(requester.unacknowledged);
   // Repeated refusals keep the timer from finding what is missing before.
   if (requester.unacknowledged != requester.sent) repair_oldest(pair);
 }

@@ -196,13 +196,18 @@ void Retransmission::tell_missing(TimePs now, QueuePair& pair, Psn psn, congesti
   congestion_.on_missing(now, pair, psn, cause);
 }
 
-bool Retransmission::note_missing(TimePs now, QueuePair& pair, Psn psn, congestion::LossCause cause) {
-  if (psn == pair.context.requester.unacknowledged) {
+bool Retransmission::note_missing(TimePs now, QueuePair& pair, Psn psn) {
+  if (psn == Requester::oldest_missing(pair)) {
     stamp_loss(now, pair);
     if (!spend_retry(now, pair)) return false;
   }
-  tell_missing(now, pair, psn, cause);
+  tell_missing(now, pair, psn, congestion::LossCause::kGap);
   return true;
+}
+
+void Retransmission::note_resent(TimePs now, QueuePair& pair, Psn psn) {
+  if (psn == Requester::oldest_missing(pair) || pair.context.requester.timeout_at == kNever)
+    start_timer(now, pair);
 }
 
 bool Retransmission::refuse_selective(TimePs now, QueuePair& pair, Psn psn, std::uint8_t timer_code) {
@@ -239,7 +244,7 @@ void Retransmission::expire(TimePs now, QueuePair& pair) {
   core_.update_timer(pair);
   if (requester.unacknowledged == requester.sent) return;
   // What is about to be sent again has not been given its time yet.
-  if (pair.selective != nullptr && pair.selective->repairs.is_queued(requester.unacknowledged))
+  if (pair.selective != nullptr && pair.selective->repairs.is_queued(Requester::oldest_missing(pair)))
     return start_timer(now, pair);
   ++core_.counters.timeouts;
   core_.trace(now, trace::EventKind::kTimeout, pair.id, pair.send.front().operation,
@@ -252,7 +257,7 @@ void Retransmission::expire(TimePs now, QueuePair& pair) {
       pair.round_trip ? std::max<std::uint8_t>(1, core_.config.backoff_limit) : core_.config.backoff_limit;
   if (backoff < limit) requester.backoff = static_cast<std::uint8_t>(backoff + 1);
   if (pair.selective == nullptr) return recover(now, pair, congestion::LossCause::kTimeout);
-  tell_missing(now, pair, requester.unacknowledged, congestion::LossCause::kTimeout);
+  tell_missing(now, pair, Requester::oldest_missing(pair), congestion::LossCause::kTimeout);
   Requester::repair_oldest(pair);
   start_timer(now, pair);
   core_.kick(pair);

@@ -43,12 +43,9 @@ class Retransmission {
   // Selective repeat.
   /// `psn` is missing at the far end, or its answer here. For the oldest one that costs a retry: false when
   /// none is left, and the request has failed.
-  bool note_missing(TimePs now, QueuePair& pair, Psn psn, congestion::LossCause cause);
+  bool note_missing(TimePs now, QueuePair& pair, Psn psn);
   /// A packet was sent again, from `psn` on.
-  void note_resent(TimePs now, QueuePair& pair, Psn psn) {
-    const RequesterContext& requester = pair.context.requester;
-    if (psn == requester.unacknowledged || requester.timeout_at == kNever) start_timer(now, pair);
-  }
+  void note_resent(TimePs now, QueuePair& pair, Psn psn);
   /// RNR NAK for `psn`; true when a wait begins.
   bool refuse_selective(TimePs now, QueuePair& pair, Psn psn, std::uint8_t timer_code);
 
