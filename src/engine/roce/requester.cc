@@ -537,15 +537,20 @@ void Requester::discard_prepared(QueuePair& pair) {
 bool Requester::give_up_front(QueuePair& pair) {
   if (pair.transmit.empty() || !pair.transmit.front().failed || pair.transmit.front().pending > 0)
     return false;
+  pair.send[pair.transmit.front().work].status = CompletionStatus::kLocalAccess;
+  put_back_prepared(pair);
+  core_.kick(pair);
+  return true;
+}
+
+void Requester::put_back_prepared(QueuePair& pair) {
+  if (pair.transmit.empty()) return;
   RequesterContext& requester = pair.context.requester;
   const TransmitEntry& packet = pair.transmit.front();
-  pair.send[packet.work].status = CompletionStatus::kLocalAccess;
   requester.sending = packet.work;
   requester.packet = packet.packet;
   requester.next = packet.psn;
   discard_prepared(pair);
-  core_.kick(pair);
-  return true;
 }
 
 bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {

@@ -95,10 +95,8 @@ class Requester {
   [[gnu::always_inline]] static bool may_refill_plain(const QueuePair& pair, bool& is_ready);
   /// The urgency list that the front packet belongs to, or kSendClassCount when none is complete.
   [[gnu::always_inline]] static std::size_t ready_class(const QueuePair& pair) {
-    if (pair.selective != nullptr) [[unlikely]] {
-      if (pair.context.requester.rnr_until != kNever) return kSendClassCount;
-      if (is_repair_next(pair)) return 1;
-    }
+    if (pair.selective != nullptr && is_repair_next(pair)) [[unlikely]]
+      return 1;
     if (pair.transmit.empty() || pair.transmit.front().pending > 0) return kSendClassCount;
     const bool resent = wire::psn_before(pair.transmit.front().psn, pair.context.requester.highest_sent);
     return resent ? 1 : 2;
@@ -171,12 +169,14 @@ class Requester {
   /// Whether the packet that leaves next is one that is sent again by selective repeat.
   static bool is_repair_next(const QueuePair& pair) {
     const PositionRing<TransmitEntry>& resend = pair.selective->resend;
-    return !resend.empty() && resend.front().pending == 0;
+    return !resend.empty() && resend.front().pending == 0 && pair.context.requester.rnr_until == kNever;
   }
   /// The oldest PSN that has not arrived at the far end, as far as is known, or whose answer has not come.
   static Psn oldest_missing(const QueuePair& pair);
   /// That PSN is to be sent again.
   static void repair_oldest(QueuePair& pair);
+  /// Takes back the packets that were prepared and have not left.
+  void put_back_prepared(QueuePair& pair);
   /// A receiver-not-ready wait is over.
   static void end_refusal(QueuePair& pair);
   /// Forgets what was to be sent again, and all that is known of single PSNs.

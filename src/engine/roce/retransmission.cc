@@ -216,6 +216,8 @@ bool Retransmission::refuse_selective(TimePs now, QueuePair& pair, Psn psn, std:
   if (requester.rnr_until != kNever) return false;
   if (psn == requester.unacknowledged && !spend_refusal(now, pair)) return false;
   tell_missing(now, pair, psn, congestion::LossCause::kRefused);
+  requester_->put_back_prepared(pair);
+  requester.limited_outstanding = false;
   requester.timeout_at = kNever;
   begin_wait(now, pair, timer_code);
   return true;
