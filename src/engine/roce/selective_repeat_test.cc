@@ -133,6 +133,36 @@ TEST(RoceSelective, AReceiverThatIsNotReadyKeepsWhatComesBehind) {
   EXPECT_EQ(world.pair.engine(0).counters().timeouts, 0u);
 }
 
+// What it reports meanwhile is no loss: it costs no retry, and shortens no wait.
+TEST(RoceSelective, ReportsBehindARefusedMessageCostNothing) {
+  RoceConfig config = selective();
+  config.retry_count = 0;
+  RocePair world(config);
+  world.watch();
+  for (std::uint32_t at = 0; at < 3; ++at) world.pair.post(0, 0, world.request(Verb::kSend, 0, 0, 64));
+  world.pair.run_to(world.pair.now() + microseconds(50));
+  for (std::uint32_t at = 0; at < 3; ++at) world.pair.post_receive(1, 0, world.receive(16384, 64));
+  EXPECT_EQ(world.pair.run_until_idle(), RunEnd::kDone);
+  ASSERT_EQ(world.completions(0).size(), 3u);
+  for (const verbs::Completion& completion : world.completions(0)) EXPECT_TRUE(completion.ok());
+}
+
+// The refusal may wait for memory; a report that overtook it would make the refused packet look lost.
+TEST(RoceSelective, NoReportOvertakesARefusal) {
+  test::EnginePairOptions options;
+  options.access_shortest = options.access_longest = microseconds(3);
+  RocePair world(selective(), options);
+  world.watch();
+  world.pair.post(0, 0, world.request(Verb::kWrite, 0, 8192, 64));
+  for (std::uint32_t at = 0; at < 2; ++at) world.pair.post(0, 0, world.request(Verb::kSend, 0, 0, 64));
+  world.pair.run_to(world.pair.now() + microseconds(50));
+  for (std::uint32_t at = 0; at < 2; ++at) world.pair.post_receive(1, 0, world.receive(16384, 64));
+  EXPECT_EQ(world.pair.run_until_idle(), RunEnd::kDone);
+  EXPECT_EQ(world.completions(0).size(), 3u);
+  EXPECT_EQ(world.pair.engine(1).counters().rnr_naks_sent, 1u);
+  EXPECT_EQ(repeated(world), (std::vector<wire::Psn>{101}));
+}
+
 // One that was kept and finds no receive entry in its turn is refused, and must be sent again.
 TEST(RoceSelective, AKeptMessageMayBeRefusedInItsTurn) {
   RocePair world(selective());
@@ -348,6 +378,45 @@ TEST(RoceSelective, KeepsNoMoreThanItsWindow) {
   EXPECT_EQ(world.pair.engine(1).counters().dropped_out_of_order, 32u);
   EXPECT_EQ(world.pair.pool().in_use(), 7u);
   EXPECT_TRUE(world.pair.engine(1).reset(world.pair.now(), 0).ok());
+  EXPECT_EQ(world.pair.pool().in_use(), 0u);
+}
+
+// With slow memory the answers have no room for all that is in order at once: it waits, and is not lost.
+TEST(RoceSelective, WhatFindsNoRoomWaits) {
+  RoceConfig config = selective();
+  config.acknowledge_every_request = true;
+  config.responses_ahead = 2;
+  test::EnginePairOptions options;
+  options.access_shortest = options.access_longest = microseconds(2);
+  RocePair world(config, options);
+  world.watch();
+  world.lose = lose_psns({100});
+  for (std::uint32_t at = 0; at < 6; ++at) world.pair.post(0, 0, world.request(Verb::kWrite, 0, 8192, 64));
+  EXPECT_EQ(world.pair.run_until_idle(), RunEnd::kDone);
+  EXPECT_EQ(world.completions(0).size(), 6u);
+  EXPECT_EQ(repeated(world), (std::vector<wire::Psn>{100}));
+  EXPECT_EQ(world.pair.engine(1).counters().dropped_no_resources, 0u);
+  EXPECT_EQ(world.pair.engine(0).counters().timeouts, 0u);
+}
+
+// Requests with PSNs that a READ takes are none: they are given back when it is executed.
+TEST(RoceSelective, NothingIsKeptInsideARead) {
+  RocePair world(selective());
+  wire::Packet packet = wire::roce_packet();
+  packet.source = {0};
+  packet.destination = {1};
+  packet.roce.bth.opcode = RoceOpcode::kRcWriteOnly;
+  packet.roce.bth.destination_queue_pair = 17;
+  packet.roce.bth.psn = 102;
+  const wire::BufferId buffer = world.pair.pool().acquire(64);
+  packet.roce.reth = {RocePair::kBase + 8192, world.token[1].id, 64};
+  packet.payload = wire::bytes_payload(world.pair.pool().data(buffer), 64, buffer);
+  world.pair.engine(1).receive(world.pair.now(), 0, packet);
+  world.pair.pool().release(buffer);
+  EXPECT_EQ(world.pair.pool().in_use(), 1u);
+  world.pair.post(0, 0, world.request(Verb::kRead, 0, 8192, 1024));
+  EXPECT_EQ(world.pair.run_until_idle(), RunEnd::kDone);
+  EXPECT_TRUE(world.completions(0).at(0).ok());
   EXPECT_EQ(world.pair.pool().in_use(), 0u);
 }
 
