@@ -2,6 +2,7 @@
 // How a responder recovers by selective repeat: requests that come before one with a lower PSN are kept, and
 // executed in order as if they came then. The peer is told of each of them. [decision 0110]
 #include "engine/roce/responder.h"
+#include "engine/roce/roce_engine.h"
 
 namespace wharf::roce {
 
@@ -94,6 +95,28 @@ bool Responder::transmit_report(QueuePair& pair, wire::Packet& out) {
     return true;
   }
   return false;
+}
+
+// --- The engine ---
+
+// What came early and is the next by now is executed as if it came now.
+void RoceEngine::take_early(TimePs now, QueuePair& pair) {
+  while (!pair.fatal && rules_of(pair.context.state).serves_peers) {
+    const EarlyRequest* const next = responder_.next_early(pair);
+    if (next == nullptr) return;
+    if (!contexts_.is_unlimited() && !contexts_.has_key(needed_key(pair, next->roce))) {
+      // It waits for the record of its key as others that arrive; without a place there, for its repetition.
+      wire::Packet packet = wire::roce_packet();
+      packet.source = {pair.context.remote_host};
+      packet.destination = core_.config.host;
+      packet.roce = next->roce;
+      packet.payload = next->payload;
+      packet.operation = next->operation;
+      if (contexts_.defer_packet(now, pair, packet)) responder_.drop_early(pair);
+      return;
+    }
+    responder_.take_early(now, pair);
+  }
 }
 
 }  // namespace wharf::roce

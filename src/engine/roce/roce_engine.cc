@@ -254,26 +254,6 @@ bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
   }
 }
 
-// What came early and is the next by now is executed as if it came now.
-void RoceEngine::take_early(TimePs now, QueuePair& pair) {
-  while (!pair.fatal && rules_of(pair.context.state).serves_peers) {
-    const EarlyRequest* const next = responder_.next_early(pair);
-    if (next == nullptr) return;
-    if (!contexts_.is_unlimited() && !contexts_.has_key(needed_key(pair, next->roce))) {
-      // It waits for the record of its key as others that arrive; without a place there, for its repetition.
-      wire::Packet packet = wire::roce_packet();
-      packet.source = {pair.context.remote_host};
-      packet.destination = core_.config.host;
-      packet.roce = next->roce;
-      packet.payload = next->payload;
-      packet.operation = next->operation;
-      if (contexts_.defer_packet(now, pair, packet)) responder_.drop_early(pair);
-      return;
-    }
-    responder_.take_early(now, pair);
-  }
-}
-
 std::uint32_t RoceEngine::needed_key(const QueuePair& pair, const wire::RocePacket& packet) const {
   const std::uint16_t headers = wire::roce_headers(packet.bth.opcode);
   if ((headers & wire::kRoceReth) != 0) return core_.keys.index_of(packet.reth.remote_key);
