@@ -26,18 +26,19 @@ roce::RoceConfig draw_roce(std::uint64_t seed, ChaosOptions& options) {
   config.queue_cache_entries = static_cast<std::uint32_t>(random.below(3));
   config.key_cache_entries = config.queue_cache_entries;
   config.transmit_ahead = 1U << random.below(6);
+  if (random.below(2) == 1) config.recovery = roce::LossRecovery::kSelective;
   const bool bytes = random.below(2) == 1;
   if (bytes) options.pair.wire.transform = through_bytes;
   options.verbs = {verbs::Verb::kRead,    verbs::Verb::kWrite,   verbs::Verb::kWriteImm,
                    verbs::Verb::kSend,    verbs::Verb::kSendImm, verbs::Verb::kCompareSwap,
                    verbs::Verb::kFetchAdd};
-  options.text += ", mtu " + std::to_string(config.path_mtu) + ", window " +
-                  std::to_string(config.window_packets) + ", timeout code " +
-                  std::to_string(config.ack_timeout) + ", reads " + std::to_string(config.max_read_atomic) +
-                  ", retries " +
-                  (config.unlimited_retries ? "unlimited" : std::to_string(config.retry_count)) +
-                  ", credits " + std::to_string(config.advertise_credits) + ", context cache " +
-                  std::to_string(config.queue_cache_entries) + ", wire bytes " + std::to_string(bytes);
+  options.text +=
+      ", mtu " + std::to_string(config.path_mtu) + ", window " + std::to_string(config.window_packets) +
+      ", timeout code " + std::to_string(config.ack_timeout) + ", reads " +
+      std::to_string(config.max_read_atomic) + ", retries " +
+      (config.unlimited_retries ? "unlimited" : std::to_string(config.retry_count)) + ", credits " +
+      std::to_string(config.advertise_credits) + ", " + roce::name(config.recovery) + ", context cache " +
+      std::to_string(config.queue_cache_entries) + ", wire bytes " + std::to_string(bytes);
   return config;
 }
 

@@ -21,6 +21,7 @@ namespace wharf::roce {
 /// no queue pair, traffic of the context cache and shared receives.
 enum class AccessPurpose : std::uint8_t {
   kRequestPayload,  ///< position: in the transmit ring; detail: offset in the packet (gathered payloads).
+  kResendPayload,   ///< The same in the ring of packets to be sent again (selective repeat).
   kResponseData,    ///< position: work request whose result is placed.
   kPlacement,       ///< position: answer that waits for it; detail: PSN of the packet.
   kReadPayload,     ///< position: in the read-ahead ring.

@@ -97,6 +97,10 @@ const char* name(Service service) {
   WHARF_UNREACHABLE();
 }
 
+const char* name(LossRecovery recovery) {
+  return recovery == LossRecovery::kGoBackN ? "Go-Back-N" : "selective repeat";
+}
+
 std::optional<Service> service_of(engine::ServiceMode mode) {
   switch (mode) {
     case engine::ServiceMode::kDefault:

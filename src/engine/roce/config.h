@@ -18,6 +18,12 @@
 
 namespace wharf::roce {
 
+/// How a queue pair of reliable service repairs loss. [decision 0110]
+enum class LossRecovery : std::uint8_t {
+  kGoBackN,    ///< Everything from the first lost packet on is sent again. [IBTA vol 1 9.7.5]
+  kSelective,  ///< What is lost alone. Choice: the specification has none.
+};
+
 /// Choice: the largest path MTU is 4096 [IBTA vol 1 4.4]; powers of two beyond it, up to this, are for
 /// profiles that account for a message as one packet, and no device negotiates them.
 inline constexpr std::uint32_t kAccountingMtu = 32'768;
@@ -36,6 +42,7 @@ struct RoceConfig {
       128;  ///< Requests stop this many PSNs after the oldest unacknowledged one; 1..2^20.
 
   // Retransmission. [IBTA vol 1 9.7.6, 9.9.2]
+  LossRecovery recovery = LossRecovery::kGoBackN;  ///< Both ends of a connection have the same.
   std::uint8_t ack_timeout = 14;  ///< Local ACK timeout 4.096 us * 2^n, 0..31; 0 switches the timer off.
   std::uint8_t retry_count = 7;   ///< Tries after a timeout or sequence NAK without progress; 0..7, finite.
   bool unlimited_retries =
@@ -98,6 +105,8 @@ enum class Service : std::uint8_t {
 
 /// "rc", "uc", "ud".
 const char* name(Service service);
+/// "Go-Back-N", "selective repeat".
+const char* name(LossRecovery recovery);
 /// Nothing for modes that the engine has not.
 std::optional<Service> service_of(engine::ServiceMode mode);
 /// Whether requests of the service may be of that kind. [IBTA vol 1 table 38]

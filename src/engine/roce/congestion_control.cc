@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "engine/roce/requester.h"
 
 namespace wharf::roce {
 namespace {
@@ -77,7 +78,11 @@ bool CongestionControl::permits(const Sender& sender, const QueuePair& pair) con
 }
 
 bool CongestionControl::may_go(TimePs now, const Sender& sender, const QueuePair& pair, Flow flow) const {
-  return sender.controller.next_send() <= now && (flow == Flow::kAnswers || permits(sender, pair));
+  if (sender.controller.next_send() > now) return false;
+  // Choice: what is sent again has left the window, and waits for the rate alone: a window that has shrunk
+  // below what waits behind the gap would never open.
+  if (flow == Flow::kRequests && pair.selective != nullptr && Requester::is_repair_next(pair)) return true;
+  return flow == Flow::kAnswers || permits(sender, pair);
 }
 
 bool CongestionControl::hold(TimePs now, const QueuePair& pair, Flow flow, std::size_t send_class) {
@@ -140,6 +145,8 @@ void CongestionControl::tell_sent(TimePs now, const QueuePair& pair, Flow flow, 
   if (flow == Flow::kAnswers) {
     // Choice: nobody acknowledges READ data, so it leaves the window at once, as no sign of anything.
     controller.on_loss(now, {{1, departure.window_bytes}, congestion::LossCause::kRefused});
+  } else if (departure.retransmission && pair.selective != nullptr) {
+    tell_resent(now, sender, packet, packet.payload.length);
   } else {
     const bool closed = !controller.permits(departure.window_bytes);
     sender.windowed = sender.windowed || closed;
@@ -157,7 +164,54 @@ void CongestionControl::tell_sent(TimePs now, const QueuePair& pair, Flow flow, 
     flight.psn = packet.roce.bth.psn;
     flight.bytes = static_cast<std::uint16_t>(packet.payload.length);
     flight.asks = asks;
+    flight.lost = false;
   }
+  settle(now, pair, sender);
+}
+
+void CongestionControl::tell_resent(TimePs now, Sender& sender, const wire::Packet& packet,
+                                    std::uint32_t bytes) {
+  Flight* const flight = find_flight(sender, packet.roce.bth.psn);
+  if (flight == nullptr || !flight->lost) {
+    // One that had not been missed, such as a READ of which another part is asked for again.
+    sender.controller.on_loss(now, {{1, bytes}, congestion::LossCause::kRefused});
+    return;
+  }
+  flight->lost = false;
+  flight->left = kNever;
+  flight->bytes = static_cast<std::uint16_t>(bytes);
+  flight->asks = true;
+  ++sender.asking;
+}
+
+// The flights lie by PSN; one may be a READ, which takes many.
+CongestionControl::Flight* CongestionControl::find_flight(Sender& sender, Psn psn) {
+  Position first = sender.flights.head();
+  std::uint32_t count = sender.flights.size();
+  if (count == 0 || wire::psn_after(sender.flights.front().psn, psn)) return nullptr;
+  while (count > 1) {
+    const std::uint32_t half = count / 2;
+    if (wire::psn_after(sender.flights[first + half].psn, psn)) {
+      count = half;
+    } else {
+      first += half;
+      count -= half;
+    }
+  }
+  return &sender.flights[first];
+}
+
+void CongestionControl::on_missing(TimePs now, const QueuePair& pair, Psn psn, congestion::LossCause cause) {
+  if (!fresh_) return;
+  Sender& sender = senders_[pair.id];
+  Flight* const flight = find_flight(sender, psn);
+  if (flight == nullptr || flight->lost) return;
+  flight->lost = true;
+  sender.asking -= flight->asks ? 1U : 0U;
+  congestion::Loss loss;
+  loss.cause = cause;
+  loss.lost = {1, flight->bytes};
+  sender.controller.on_loss(now, loss);
   settle(now, pair, sender);
 }
 
@@ -169,7 +223,12 @@ void CongestionControl::tell_confirmed(TimePs now, const QueuePair& pair, std::o
     if (!wire::psn_before(flight.psn, pair.context.requester.unacknowledged)) break;
     ++told.confirmed.packets;
     told.confirmed.bytes += flight.bytes;
-    sender.asking -= flight.asks ? 1U : 0U;
+    if (flight.lost) {  // It had arrived after all.
+      ++told.restored.packets;
+      told.restored.bytes += flight.bytes;
+    } else {
+      sender.asking -= flight.asks ? 1U : 0U;
+    }
     if (answered == flight.psn && flight.left != kNever) told.round_trip = now - flight.left;
     sender.flights.pop();
   }

@@ -63,6 +63,8 @@ class CongestionControl {
   }
   /// Everything in flight is going to be sent again.
   void on_lost(TimePs now, const QueuePair& pair, congestion::LossCause cause);
+  /// Selective repeat: the packet that `psn` belongs to is going to be sent again.
+  void on_missing(TimePs now, const QueuePair& pair, Psn psn, congestion::LossCause cause);
   /// A CNP arrived.
   void on_notified(TimePs now, const QueuePair& pair);
 
@@ -100,6 +102,7 @@ class CongestionControl {
     Psn psn = 0;
     std::uint16_t bytes = 0;  ///< At most kAccountingMtu.
     bool asks = false;        ///< For an answer of its own.
+    bool lost = false;        ///< Selective repeat: it is out of the window until it is sent again.
   };
   static_assert(sizeof(Flight) == 16);
 
@@ -136,6 +139,9 @@ class CongestionControl {
 
   bool hold(TimePs now, const QueuePair& pair, Flow flow, std::size_t send_class);
   void tell_sent(TimePs now, const QueuePair& pair, Flow flow, wire::Packet& packet);
+  /// tell_sent() of a packet that selective repeat sends again.
+  void tell_resent(TimePs now, Sender& sender, const wire::Packet& packet, std::uint32_t bytes);
+  static Flight* find_flight(Sender& sender, Psn psn);
   void tell_confirmed(TimePs now, const QueuePair& pair, std::optional<Psn> answered);
   bool permits(const Sender& sender, const QueuePair& pair) const;
   bool may_go(TimePs now, const Sender& sender, const QueuePair& pair, Flow flow) const;

@@ -11,10 +11,13 @@ namespace wharf::roce {
 namespace {
 
 constexpr std::size_t kBlobBytes = 20;
+constexpr std::size_t kSelectiveBlobBytes = 24;
 constexpr std::size_t kUnreliableBlobBytes = 28;
 constexpr std::uint16_t kMagic = 0x5243;  // "RC"
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kUnreliableVersion = 2;
+constexpr std::uint8_t kSelectiveVersion = 3;
+constexpr std::uint32_t kMostEarly = 1U << 20U;
 
 Error refuse(const std::string& found, const std::string& expected) {
   return input_error("a RoCE connection blob has " + found + ", expected " + expected);
@@ -24,15 +27,17 @@ Error refuse(const std::string& found, const std::string& expected) {
 
 engine::ExchangeBlob encode(const ExchangeRecord& record) {
   const bool reliable = record.service == Service::kReliable;
-  engine::ExchangeBlob blob(reliable ? kBlobBytes : kUnreliableBlobBytes);
+  const bool selective = reliable && record.early_window > 0;
+  engine::ExchangeBlob blob(selective ? kSelectiveBlobBytes : reliable ? kBlobBytes : kUnreliableBlobBytes);
   std::byte* at = blob.data();
   store_be16(at, kMagic);
-  store_u8(at + 2, reliable ? kVersion : kUnreliableVersion);
+  store_u8(at + 2, selective ? kSelectiveVersion : reliable ? kVersion : kUnreliableVersion);
   store_u8(at + 3, record.responder_resources);
   store_be32(at + 4, record.host.number);
   store_be32(at + 8, record.queue_number);
   store_be32(at + 12, record.starting_psn);
   store_be32(at + 16, record.path_mtu);
+  if (selective) store_be32(at + 20, record.early_window);
   if (reliable) return blob;
   store_u8(at + 20, static_cast<std::uint8_t>(record.service));
   store_be32(at + 24, record.queue_key);
@@ -40,13 +45,15 @@ engine::ExchangeBlob encode(const ExchangeRecord& record) {
 }
 
 Result<ExchangeRecord> decode_exchange(std::span<const std::byte> blob) {
-  const bool reliable = blob.size() == kBlobBytes;
+  const bool selective = blob.size() == kSelectiveBlobBytes;
+  const bool reliable = selective || blob.size() == kBlobBytes;
   if (!reliable && blob.size() != kUnreliableBlobBytes) {
-    return refuse(std::to_string(blob.size()) + " bytes", std::to_string(kBlobBytes) + ", or " +
-                                                              std::to_string(kUnreliableBlobBytes) +
-                                                              " of unreliable service");
+    return refuse(std::to_string(blob.size()) + " bytes",
+                  std::to_string(kBlobBytes) + ", " + std::to_string(kSelectiveBlobBytes) +
+                      " with selective repeat, or " + std::to_string(kUnreliableBlobBytes) +
+                      " of unreliable service");
   }
-  const std::uint8_t version = reliable ? kVersion : kUnreliableVersion;
+  const std::uint8_t version = selective ? kSelectiveVersion : reliable ? kVersion : kUnreliableVersion;
   const std::byte* at = blob.data();
   if (load_be16(at) != kMagic) return refuse("another magic number", "0x5243");
   if (load_u8(at + 2) != version) {
@@ -69,6 +76,12 @@ Result<ExchangeRecord> decode_exchange(std::span<const std::byte> blob) {
   }
   // [IBTA vol 1 9.4.4: a READ would wait for ever]
   if (reliable && record.responder_resources == 0) return refuse("no responder resources", "1 to 255");
+  if (selective) {
+    record.early_window = load_be32(at + 20);
+    if (record.early_window == 0 || record.early_window > kMostEarly) {
+      return refuse("a window of " + std::to_string(record.early_window) + " early requests", "1 to 1048576");
+    }
+  }
   if (reliable) return record;
   record.service = static_cast<Service>(load_u8(at + 20));
   if (record.service != Service::kUnreliable && record.service != Service::kDatagram) {

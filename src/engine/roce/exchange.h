@@ -24,10 +24,14 @@ struct ExchangeRecord {
   std::uint8_t responder_resources = 0;  ///< READs and atomics that this end can have saved.
   Service service = Service::kReliable;
   std::uint32_t queue_key = 0;  ///< Datagrams: what those to this end must carry.
+  /// Selective repeat: PSNs from the one that this end expects on whose requests it keeps, 1..2^20. 0:
+  /// Go-Back-N.
+  std::uint32_t early_window = 0;
 };
 
 /// Magic "RC" 2, version 1, resources 1, host 4, QPN 4, PSN 4, MTU 4; big-endian. Of unreliable service
-/// version 2, and then: service 1 (as in opcodes), zero 3, Q_Key 4.
+/// version 2, and then: service 1 (as in opcodes), zero 3, Q_Key 4. With selective repeat version 3, and
+/// then: window of early requests 4.
 engine::ExchangeBlob encode(const ExchangeRecord& record);
 /// Refuses a wrong length, magic or version, and values out of range.
 Result<ExchangeRecord> decode_exchange(std::span<const std::byte> blob);

@@ -14,6 +14,7 @@ std::vector<MemoryUse> RoceEngine::memory_use() const {
   for (const auto& list : core_.ready_flows) bytes += list.bytes_held();
   for (const auto& pair : core_.queues) {
     pairs += pair->in_use ? 1U : 0U;
+    if (pair->selective) bytes += pair->selective->bytes_held();
     if (pair->round_trip) bytes += sizeof(reliability::RoundTripEstimate);
     bytes += sizeof(QueuePair) + pair->send.bytes_touched() + pair->send_completions.bytes_touched() +
              pair->receive_completions.bytes_touched() + pair->receives.bytes_touched() +

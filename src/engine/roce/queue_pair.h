@@ -19,11 +19,13 @@
 #include "engine/reliability/round_trip_estimate.h"
 #include "engine/roce/access_port.h"
 #include "engine/roce/config.h"
+#include "engine/roce/early_requests.h"
 #include "engine/roce/lazy_places.h"
 #include "engine/roce/pieces.h"
 #include "engine/roce/position_ring.h"
 #include "engine/roce/queue_state.h"
 #include "engine/roce/receive_queue.h"
+#include "engine/roce/repairs.h"
 #include "trace/stage.h"
 #include "verbs/completion.h"
 #include "verbs/work_request.h"
@@ -47,6 +49,7 @@ struct RequesterContext {
   Psn highest_sent = 0;            ///< One past the last PSN ever transmitted.
   Psn next_unassigned = 0;         ///< First PSN of the next new message.
   Psn recovery_psn = 0;            ///< While `recovering`: the PSN from which everything is being sent again.
+  std::uint32_t window = 0;        ///< PSNs that may be ahead of the oldest one without an answer.
   std::uint32_t sending = 0;       ///< Position of the work request being cut into packets.
   std::uint32_t assigned = 0;      ///< Work requests before this position have their PSNs.
   std::uint32_t packet = 0;        ///< Next packet within the request at `sending`.
@@ -79,7 +82,9 @@ struct ResponderContext {
   std::uint32_t receive_position = 0;  ///< Receive entry of the SEND in progress.
   std::uint32_t resource_limit = 0;    ///< READs and atomics that are saved.
   MessageInProgress message = MessageInProgress::kNone;
-  bool nak_sent = false;  ///< The one sequence NAK is out; silent until the expected packet comes.
+  /// The one sequence NAK is out; silent until the expected packet comes. Selective repeat: something is kept
+  /// that came early.
+  bool nak_sent = false;
   /// UC: data of a message that was cut may still be on its way to the receive entry that the next one takes.
   bool entry_used = false;
 };
@@ -122,7 +127,7 @@ struct QueuePairContext {
   /// 512 bytes is the usual figure for a vendor's record [OpenURMA 5.4]. The rest of one holds what this
   /// model keeps elsewhere or lacks: address path and MAC addresses (44 bytes in mlx5), ring base addresses
   /// and doorbell records, completion-queue number, alternate path, rate limiter.
-  std::array<std::byte, 328> unmodelled{};
+  std::array<std::byte, 320> unmodelled{};
 };
 static_assert(sizeof(QueuePairContext) == 512);
 static_assert(std::is_trivially_copyable_v<QueuePairContext>);
@@ -290,6 +295,24 @@ struct SavedResource {
   bool done = false;  ///< Atomic: `original` is known.
 };
 
+// --- Selective repeat ---
+
+/// What a queue pair that recovers by selective repeat has beyond others.
+struct SelectiveRepeat {
+  explicit SelectiveRepeat(const RoceConfig& config);
+
+  EarlyRequests early;  ///< Responder.
+  Repairs repairs;      ///< Requester.
+  LazyPlaces places;
+  PositionRing<TransmitEntry> resend;  ///< Packets that are about to be sent again.
+
+  std::size_t bytes_held() const {
+    return sizeof(*this) + early.bytes_held() + repairs.bytes_held() + resend.bytes_touched();
+  }
+};
+/// What one such queue pair can take, for state reports; nothing when `config` says Go-Back-N.
+std::size_t selective_bytes(const RoceConfig& config);
+
 // --- The queue pair ---
 
 /// Where datagrams to one peer go: an address handle. [IBTA vol 1 11.2.2]
@@ -391,6 +414,7 @@ struct QueuePair {
   std::uint32_t atomics_taken = 0;  ///< Atomics of the peer that were accepted,
   std::uint32_t atomics_done = 0;   ///< and those among them that are carried out, modulo 2^32.
   AccessShare share;
+  std::unique_ptr<SelectiveRepeat> selective;  ///< Null: Go-Back-N.
 
   ContextState cache;
 

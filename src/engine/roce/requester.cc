@@ -109,6 +109,7 @@ bool Requester::find_sending(QueuePair& pair) {
   const RequesterContext& requester = pair.context.requester;
   pair.usual.sending = !pair.transmit.empty() && pair.transmit.front().pending == 0 &&
                        pair.transmit.front().psn == requester.highest_sent && requester.timeout_at != kNever;
+  pair.usual.sending = pair.usual.sending && pair.selective == nullptr;
   return pair.usual.sending;
 }
 
@@ -379,7 +380,7 @@ void Requester::prepare(TimePs now, QueuePair& pair) {
       return;
     }
     if (wire::psn_difference(requester.next, requester.unacknowledged) >=
-        static_cast<std::int32_t>(core_.config.window_packets)) {
+        static_cast<std::int32_t>(requester.window)) {
       wait(now, pair, entry, trace::Stage::kWindowWait);
       break;
     }
@@ -404,6 +405,13 @@ void Requester::prepare(TimePs now, QueuePair& pair) {
   }
 }
 
+// READs and atomics have one packet, whichever part of its answer is asked for.
+RoceOpcode Requester::opcode_at(const QueuePair& pair, const SendEntry& entry, std::uint32_t packet) {
+  return static_cast<RoceOpcode>(
+      static_cast<unsigned>(opcode_of(entry.verb, expects_answer(entry.verb) ? 0 : packet, entry.packets)) |
+      static_cast<unsigned>(pair.context.service) << wire::kRoceTransportShift);
+}
+
 void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
   RequesterContext& requester = pair.context.requester;
   const Position at = pair.transmit.tail();
@@ -418,9 +426,7 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
   packet.failed = false;
   packet.whole = false;
   const bool answered = expects_answer(entry.verb);
-  packet.opcode = static_cast<RoceOpcode>(
-      static_cast<unsigned>(opcode_of(entry.verb, answered ? 0 : requester.packet, entry.packets)) |
-      static_cast<unsigned>(pair.context.service) << wire::kRoceTransportShift);
+  packet.opcode = opcode_at(pair, entry, requester.packet);
   if (answered) {
     // A READ that is asked for again asks for the part that is missing.
     packet.psn_count = entry.packets - requester.packet;
@@ -430,12 +436,12 @@ void Requester::prepare_packet(QueuePair& pair, SendEntry& entry) {
     ++requester.packet;
     const std::int32_t outstanding = wire::psn_difference(requester.next, requester.unacknowledged) + 1;
     packet.acknowledge = requester.packet == entry.packets || (requester.packet & ack_mask_) == 0 ||
-                         outstanding >= static_cast<std::int32_t>(core_.config.window_packets) ||
+                         outstanding >= static_cast<std::int32_t>(requester.window) ||
                          requester.limited_outstanding;
     packet.acknowledge &= pair.context.service == Service::kReliable;  // [IBTA vol 1 9.8.2, 9.8.3: zero]
     const std::uint32_t offset = packet.packet << pair.context.mtu_shift;
     const std::uint32_t length = std::min(pair.context.path_mtu, entry.length - offset);
-    if (length > 0) fetch_payload(pair, entry, packet, at, offset, length);
+    if (length > 0) fetch_payload(pair, entry, packet, at, offset, length, AccessPurpose::kRequestPayload);
   }
   requester.next = wire::psn_add(requester.next, packet.psn_count);
   if (requester.packet == entry.packets) {
@@ -454,7 +460,7 @@ bool Requester::prepare_posted(QueuePair& pair) {
   const std::int32_t slots = std::min(
       core_.port.common() - verbs::kMaxScatterEntries,
       static_cast<std::int32_t>(core_.port.available()) - static_cast<std::int32_t>(core_.access_reserve()));
-  const std::int32_t window = static_cast<std::int32_t>(core_.config.window_packets) -
+  const std::int32_t window = static_cast<std::int32_t>(requester.window) -
                               wire::psn_difference(requester.next, requester.unacknowledged);
   const std::uint32_t wanted =
       std::min(pair.send.tail() - requester.sending, pair.transmit.capacity() - pair.transmit.size());
@@ -496,7 +502,7 @@ bool Requester::prepare_posted(QueuePair& pair) {
 
 // Asks memory for bytes [offset, offset + length) of the message; they may lie in several pieces.
 void Requester::fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
-                              std::uint32_t offset, std::uint32_t length) {
+                              std::uint32_t offset, std::uint32_t length, AccessPurpose purpose) {
   if (entry.form == SendForm::kInline) {
     packet.payload = wire::slice(entry.inline_data, offset, length);
     core_.pool->retain(packet.payload.buffer);
@@ -509,8 +515,7 @@ void Requester::fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitE
           packet.payload = wire::bytes_payload(core_.pool->data(buffer), length, buffer);
           packet.gathered = true;
         }
-        AccessSlot& slot = core_.open_access(AccessPurpose::kRequestPayload, AccessKind::kRead, pair, at,
-                                             false, entry.space());
+        AccessSlot& slot = core_.open_access(purpose, AccessKind::kRead, pair, at, false, entry.space());
         slot.detail = done;
         slot.access.address = address;
         slot.access.length = part;
@@ -532,18 +537,24 @@ void Requester::discard_prepared(QueuePair& pair) {
 bool Requester::give_up_front(QueuePair& pair) {
   if (pair.transmit.empty() || !pair.transmit.front().failed || pair.transmit.front().pending > 0)
     return false;
-  RequesterContext& requester = pair.context.requester;
-  const TransmitEntry& packet = pair.transmit.front();
-  pair.send[packet.work].status = CompletionStatus::kLocalAccess;
-  requester.sending = packet.work;
-  requester.packet = packet.packet;
-  requester.next = packet.psn;
-  discard_prepared(pair);
+  pair.send[pair.transmit.front().work].status = CompletionStatus::kLocalAccess;
+  put_back_prepared(pair);
   core_.kick(pair);
   return true;
 }
 
+void Requester::put_back_prepared(QueuePair& pair) {
+  if (pair.transmit.empty()) return;
+  RequesterContext& requester = pair.context.requester;
+  const TransmitEntry& packet = pair.transmit.front();
+  requester.sending = packet.work;
+  requester.packet = packet.packet;
+  requester.next = packet.psn;
+  discard_prepared(pair);
+}
+
 bool Requester::transmit(TimePs now, QueuePair& pair, wire::Packet& out) {
+  if (pair.selective != nullptr && is_repair_next(pair)) return transmit_again(now, pair, out);
   RequesterContext& requester = pair.context.requester;
   TransmitEntry& packet = pair.transmit.front();
   if (packet.failed && give_up_front(pair)) return false;

@@ -73,6 +73,8 @@ class Requester {
 
   /// Prepares as many packets as window, fences, credits and slots allow.
   void advance(TimePs now, QueuePair& pair) {
+    if (pair.selective != nullptr) [[unlikely]]
+      prepare_repairs(pair);
     if (pair.context.state != QueueState::kReadyToSend) return advance_draining(now, pair);
     if (pair.fetch_issued != pair.send.tail()) fetch_work(pair);
     if (pair.context.requester.sending != pair.send.tail() && !pair.transmit.full() &&
@@ -93,6 +95,8 @@ class Requester {
   [[gnu::always_inline]] static bool may_refill_plain(const QueuePair& pair, bool& is_ready);
   /// The urgency list that the front packet belongs to, or kSendClassCount when none is complete.
   [[gnu::always_inline]] static std::size_t ready_class(const QueuePair& pair) {
+    if (pair.selective != nullptr && is_repair_next(pair)) [[unlikely]]
+      return 1;
     if (pair.transmit.empty() || pair.transmit.front().pending > 0) return kSendClassCount;
     const bool resent = wire::psn_before(pair.transmit.front().psn, pair.context.requester.highest_sent);
     return resent ? 1 : 2;
@@ -110,17 +114,7 @@ class Requester {
                                               const engine::AccessResult& result) {
     if (!pair.transmit.contains(slot.position)) return;  // Sent again or given up since.
     TransmitEntry& packet = pair.transmit[slot.position];
-    --packet.pending;
-    if (result.status != engine::AccessStatus::kDone || result.data.length != slot.access.length)
-        [[unlikely]] {
-      packet.failed = true;
-      packet.whole = false;
-    } else if (packet.gathered) [[unlikely]] {
-      wire::fill(result.data, {core_.pool->data(packet.payload.buffer) + slot.detail, result.data.length});
-    } else {
-      packet.payload = result.data;
-      core_.pool->retain(result.data.buffer);
-    }
+    note_payload(packet, slot, result);
     if (packet.pending == 0 && slot.position == pair.transmit.head()) {
       core_.list_flow(pair, Flow::kRequests, ready_class(pair));
     }
@@ -146,6 +140,8 @@ class Requester {
   /// there is no such packet.
   bool give_up_front(QueuePair& pair);
   void response_placed(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
+  /// payload_fetched() of a packet that is sent again by selective repeat.
+  void resend_fetched(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   /// response_placed() without an error, when others are still under way.
   [[gnu::always_inline]] static bool note_response_placed(QueuePair& pair, AccessSlot& slot) {
     if (pair.responses_outstanding < 2 || slot.access.data.buffer != wire::kNoBuffer) return false;
@@ -169,7 +165,53 @@ class Requester {
   /// Drops prepared packets, keeping their requests.
   void discard_prepared(QueuePair& pair);
 
+  // Selective repeat, in requester_selective.cc.
+  /// Whether the packet that leaves next is one that is sent again by selective repeat.
+  static bool is_repair_next(const QueuePair& pair) {
+    const PositionRing<TransmitEntry>& resend = pair.selective->resend;
+    return !resend.empty() && resend.front().pending == 0 && pair.context.requester.rnr_until == kNever;
+  }
+  /// The oldest PSN that has not arrived at the far end, as far as is known, or whose answer has not come.
+  static Psn oldest_missing(const QueuePair& pair);
+  /// That PSN is to be sent again.
+  static void repair_oldest(QueuePair& pair);
+  /// Takes back the packets that were prepared and have not left.
+  void put_back_prepared(QueuePair& pair);
+  /// A receiver-not-ready wait is over.
+  static void end_refusal(QueuePair& pair);
+  /// Forgets what was to be sent again, and all that is known of single PSNs.
+  void discard_repairs(QueuePair& pair);
+
  private:
+  [[gnu::always_inline]] void note_payload(TransmitEntry& packet, const AccessSlot& slot,
+                                           const engine::AccessResult& result) {
+    --packet.pending;
+    if (result.status != engine::AccessStatus::kDone || result.data.length != slot.access.length)
+        [[unlikely]] {
+      packet.failed = true;
+      packet.whole = false;
+    } else if (packet.gathered) [[unlikely]] {
+      wire::fill(result.data, {core_.pool->data(packet.payload.buffer) + slot.detail, result.data.length});
+    } else {
+      packet.payload = result.data;
+      core_.pool->retain(result.data.buffer);
+    }
+  }
+  // Selective repeat, in requester_selective.cc.
+  [[gnu::noinline]] void receive_selective(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  void take_report(TimePs now, QueuePair& pair, Psn missing, Psn arrived);
+  void take_refusal(TimePs now, QueuePair& pair, Psn psn, const wire::Aeth& aeth);
+  bool take_selective_data(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  void settle_oldest(QueuePair& pair);
+  void repair_answers(TimePs now, QueuePair& pair, Psn psn);
+  bool repair(TimePs now, QueuePair& pair, Psn lost);
+  void wait_for_receiver(TimePs now, QueuePair& pair, Psn psn, std::uint8_t timer_code);
+  static bool is_wanted(const QueuePair& pair, Psn psn);
+  [[gnu::noinline]] void prepare_repairs(QueuePair& pair);
+  void prepare_resend(QueuePair& pair, Psn psn);
+  void drop_resend(QueuePair& pair);
+  bool transmit_again(TimePs now, QueuePair& pair, wire::Packet& out);
+
   static engine::PostStatus check_verb(const QueuePair& pair, const verbs::WorkRequest& request);
   engine::PostStatus check_form(const QueuePair& pair, const verbs::WorkRequest& request) const;
   /// In SQD: what was begun goes on; when it has ended, the event says so.
@@ -215,8 +257,10 @@ class Requester {
            entry.fetched && entry.length <= pair.context.path_mtu;
   }
   [[gnu::noinline]] void prepare_packet(QueuePair& pair, SendEntry& entry);
+  /// `at`: of `packet` in the ring that `purpose` names.
   void fetch_payload(QueuePair& pair, const SendEntry& entry, TransmitEntry& packet, Position at,
-                     std::uint32_t offset, std::uint32_t length);
+                     std::uint32_t offset, std::uint32_t length, AccessPurpose purpose);
+  static wire::RoceOpcode opcode_at(const QueuePair& pair, const SendEntry& entry, std::uint32_t packet);
   [[gnu::noinline]] void fetch_work(QueuePair& pair);
   void wait(TimePs now, QueuePair& pair, const SendEntry& entry, trace::Stage stage);
   void stop_waiting(TimePs now, QueuePair& pair) {
@@ -226,8 +270,14 @@ class Requester {
   SendEntry* acknowledge_through(QueuePair& pair, Psn through);
   void take_acknowledge(TimePs now, QueuePair& pair, const wire::RocePacket& roce);
   void take_read_response(TimePs now, QueuePair& pair, SendEntry& entry, const wire::Packet& packet);
-  void take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry, const wire::Packet& packet);
-  bool place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset, const wire::Payload& payload);
+  void take_atomic_answer(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  /// A NAK has ended the oldest request.
+  void fail_refused(TimePs now, QueuePair& pair, const wire::Aeth& aeth);
+  bool place(QueuePair& pair, Position work, std::uint32_t offset, const wire::Payload& payload);
+  /// The same of the value that an atomic has found, which the request keeps.
+  bool place_value(QueuePair& pair, Position work, std::uint64_t original);
+  /// Drops an answer that nobody waits for any more; false when somebody does.
+  bool drop_stale(TimePs now, QueuePair& pair, const wire::RocePacket& roce);
   void take_credits(QueuePair& pair, const wire::Aeth& aeth);
   void complete_oldest(QueuePair& pair);
   [[gnu::always_inline]] void complete_plain_through(QueuePair& pair, Psn through);
@@ -245,7 +295,7 @@ class Requester {
 [[gnu::always_inline]] inline bool Requester::has_room(const QueuePair& pair) const {
   const RequesterContext& requester = pair.context.requester;
   return core_.may_fetch_payload() && wire::psn_difference(requester.next, requester.unacknowledged) <
-                                          static_cast<std::int32_t>(core_.config.window_packets);
+                                          static_cast<std::int32_t>(requester.window);
 }
 
 [[gnu::always_inline]] inline bool Requester::is_plain(const QueuePair& pair,

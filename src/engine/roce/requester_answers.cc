@@ -134,26 +134,34 @@ SendEntry* Requester::acknowledge_through(QueuePair& pair, Psn through) {
   core_.issue_send_completions(pair, count);
 }
 
+bool Requester::drop_stale(TimePs now, QueuePair& pair, const wire::RocePacket& roce) {
+  const RequesterContext& requester = pair.context.requester;
+  const Psn psn = roce.bth.psn;
+  if (!wire::psn_before(psn, requester.unacknowledged) && wire::psn_before(psn, requester.highest_sent))
+    return false;
+  ++core_.counters.dropped_stale_response;
+  // The newest acknowledgement may be repeated with more credit. [IBTA vol 1 9.7.7.2.5]
+  if (roce.bth.opcode == RoceOpcode::kRcAcknowledge &&
+      roce.ack.aeth.syndrome_class() == wire::AethClass::kAck &&
+      wire::psn_add(psn, 1) == requester.unacknowledged) {
+    take_credits(pair, roce.ack.aeth);
+    advance(now, pair);
+  }
+  return true;
+}
+
 void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet) {
   if (!rules_of(pair.context.state).ends_requests) {
     ++core_.counters.dropped_not_ready;
     return;
   }
+  if (pair.selective != nullptr) [[unlikely]]
+    return receive_selective(now, pair, packet);
   RequesterContext& requester = pair.context.requester;
   const wire::RocePacket& roce = packet.roce;
   const Psn psn = roce.bth.psn;
   const bool has_aeth = (wire::roce_headers(roce.bth.opcode) & wire::kRoceAeth) != 0;
-  if (wire::psn_before(psn, requester.unacknowledged) || !wire::psn_before(psn, requester.highest_sent)) {
-    ++core_.counters.dropped_stale_response;
-    // The newest acknowledgement may be repeated with more credit. [IBTA vol 1 9.7.7.2.5]
-    if (roce.bth.opcode == RoceOpcode::kRcAcknowledge &&
-        roce.ack.aeth.syndrome_class() == wire::AethClass::kAck &&
-        wire::psn_add(psn, 1) == requester.unacknowledged) {
-      take_credits(pair, roce.ack.aeth);
-      advance(now, pair);
-    }
-    return;
-  }
+  if (drop_stale(now, pair, roce)) return;
   const Psn before = requester.unacknowledged;
   if (roce.bth.opcode == RoceOpcode::kRcAcknowledge) {
     take_acknowledge(now, pair, roce);
@@ -174,7 +182,7 @@ void Requester::receive(TimePs now, QueuePair& pair, const wire::Packet& packet)
     } else if (waiting->verb == Verb::kRead) {
       take_read_response(now, pair, *waiting, packet);
     } else {
-      take_atomic_answer(now, pair, *waiting, packet);
+      take_atomic_answer(now, pair, packet);
     }
   }
   if (!rules_of(pair.context.state).ends_requests) return;
@@ -221,10 +229,15 @@ void Requester::take_acknowledge(TimePs now, QueuePair& pair, const wire::RocePa
     if (psn == requester.unacknowledged) retransmission_.receiver_not_ready(now, pair, aeth.value());
     return;
   }
+  if (aeth.value() == static_cast<std::uint8_t>(wire::NakCode::kSequenceError))
+    return retransmission_.sequence_nak(now, pair);
+  fail_refused(now, pair, aeth);
+}
+
+void Requester::fail_refused(TimePs now, QueuePair& pair, const wire::Aeth& aeth) {
   switch (static_cast<wire::NakCode>(aeth.value())) {
     case wire::NakCode::kSequenceError:
-      retransmission_.sequence_nak(now, pair);
-      return;
+      break;
     case wire::NakCode::kInvalidRequest:
       fail(now, pair, CompletionStatus::kRemoteUnsupportedRequest);
       return;
@@ -255,7 +268,7 @@ void Requester::take_read_response(TimePs now, QueuePair& pair, SendEntry& entry
     fail(now, pair, CompletionStatus::kResponseLength);
     return;
   }
-  if (length > 0 && !place(pair, entry, offset, packet.payload)) {
+  if (length > 0 && !place(pair, pair.send.head(), offset, packet.payload)) {
     ++core_.counters.dropped_no_resources;
     return;
   }
@@ -312,41 +325,30 @@ bool Requester::take_plain_data(TimePs now, QueuePair& pair, const wire::Packet&
   return true;
 }
 
-void Requester::take_atomic_answer(TimePs now, QueuePair& pair, SendEntry& entry,
-                                   const wire::Packet& packet) {
+void Requester::take_atomic_answer(TimePs now, QueuePair& pair, const wire::Packet& packet) {
   RequesterContext& requester = pair.context.requester;
   if (packet.roce.bth.opcode != RoceOpcode::kRcAtomicAcknowledge) {
     fail(now, pair, CompletionStatus::kResponseLength);
     return;
   }
-  const std::uint64_t original = packet.roce.ack.atomic_original;
-  if (entry.local_count > 0) {
-    // The value lands in host byte order.
-    const wire::BufferId buffer = core_.pool->acquire(8);
-    std::byte* bytes = core_.pool->data(buffer);
-    std::memcpy(bytes, &original, 8);
-    const bool placed = place(pair, entry, 0, wire::bytes_payload(bytes, 8, buffer));
-    core_.pool->release(buffer);
-    if (!placed) {
-      ++core_.counters.dropped_no_resources;
-      return;
-    }
+  if (!place_value(pair, pair.send.head(), packet.roce.ack.atomic_original)) {
+    ++core_.counters.dropped_no_resources;
+    return;
   }
-  entry.original = original;
   take_credits(pair, packet.roce.ack.aeth);
   requester.unacknowledged = wire::psn_add(requester.unacknowledged, 1);
   complete_oldest(pair);
 }
 
 // Writes answered data to the request's local memory; false when there are no slots.
-bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t offset,
-                      const wire::Payload& payload) {
+bool Requester::place(QueuePair& pair, Position work, std::uint32_t offset, const wire::Payload& payload) {
+  const SendEntry& entry = pair.send[work];
   if (core_.port.available(pair.share) < verbs::kMaxScatterEntries) return false;
   entry.local.for_parts(entry.local_count, offset, payload.length,
                         [&](std::uint64_t address, std::uint32_t done, std::uint32_t part) {
                           AccessSlot& slot =
-                              core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair,
-                                                pair.send.head(), false, entry.space());
+                              core_.open_access(AccessPurpose::kResponseData, AccessKind::kWrite, pair, work,
+                                                false, entry.space());
                           slot.access.address = address;
                           slot.access.length = part;
                           slot.access.data = wire::slice(payload, done, part);
@@ -355,6 +357,21 @@ bool Requester::place(QueuePair& pair, const SendEntry& entry, std::uint32_t off
                           core_.port.issue(slot);
                           ++pair.responses_outstanding;
                         });
+  return true;
+}
+
+bool Requester::place_value(QueuePair& pair, Position work, std::uint64_t original) {
+  SendEntry& entry = pair.send[work];
+  if (entry.local_count > 0) {
+    // The value lands in host byte order.
+    const wire::BufferId buffer = core_.pool->acquire(8);
+    std::byte* bytes = core_.pool->data(buffer);
+    std::memcpy(bytes, &original, 8);
+    const bool placed = place(pair, work, 0, wire::bytes_payload(bytes, 8, buffer));
+    core_.pool->release(buffer);
+    if (!placed) return false;
+  }
+  entry.original = original;
   return true;
 }
 
@@ -380,6 +397,7 @@ void Requester::response_placed(QueuePair& pair, const AccessSlot& slot, const A
 
 void Requester::flush(QueuePair& pair) {
   discard_prepared(pair);
+  if (pair.selective != nullptr) discard_repairs(pair);
   while (!pair.send.empty()) {
     SendEntry& entry = pair.send.front();
     if (!entry.fetched && pair.config.entries == engine::EntryFormat::kBytes) {

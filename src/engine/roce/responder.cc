@@ -46,6 +46,7 @@ bool Responder::refuse(QueuePair& pair, NakCode code, Psn psn) {
 
 void Responder::receiver_not_ready(QueuePair& pair, Psn psn) {
   push_nak(pair, wire::rnr_syndrome(pair.attributes.min_rnr_timer), psn);
+  if (pair.selective != nullptr) pair.selective->early.refusing = true;
 }
 
 void Responder::fill_header(const QueuePair& pair, const Answer& answer, wire::Packet& out) const {
@@ -81,6 +82,11 @@ void Responder::merge_acknowledgements(QueuePair& pair, wire::Packet& out) {
 
 // The engine has asked ready_class() just before.
 bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
+  if (pair.selective != nullptr) [[unlikely]] {
+    EarlyRequests& early = pair.selective->early;
+    if (early.owes_report()) return transmit_report(pair, out);
+    if (early.stalled) core_.kick(pair);  // There will be room among the answers.
+  }
   Answer& answer = pair.answers.front();
   fill_header(pair, answer, out);
   Counters& counters = core_.counters;
@@ -102,6 +108,7 @@ bool Responder::transmit(TimePs, QueuePair& pair, wire::Packet& out) {
     case AnswerKind::kNak:
       if (out.roce.ack.aeth.syndrome_class() == wire::AethClass::kReceiverNotReady) {
         ++counters.rnr_naks_sent;
+        if (pair.selective != nullptr) pair.selective->early.refusing = false;
       } else {
         ++counters.naks_sent;
       }
@@ -151,17 +158,20 @@ bool Responder::is_taking(const QueuePair& pair) const {
          !core_.config.advertise_credits;
 }
 
+void Responder::drop_for_room(QueuePair& pair) {
+  ++core_.counters.dropped_no_resources;
+  // The packet that would have asked for the open acknowledgement may never find room: it leaves now.
+  if (pair.answers.full() && pair.answers.back().kind == AnswerKind::kAcknowledge) {
+    pair.answers.back().closed = true;
+    list_if_ready(pair);
+  }
+}
+
 void Responder::receive_other(TimePs now, QueuePair& pair, const wire::Packet& packet) {
   ResponderContext& responder = pair.context.responder;
-  if (pair.answers.full() || core_.port.available(pair.share) < kAccessesPerPacket) {
-    ++core_.counters.dropped_no_resources;
-    // The packet that would have asked for the open acknowledgement may never find room: it leaves now.
-    if (pair.answers.full() && pair.answers.back().kind == AnswerKind::kAcknowledge) {
-      pair.answers.back().closed = true;
-      list_if_ready(pair);
-    }
-    return;
-  }
+  if (pair.selective != nullptr) [[unlikely]]
+    return receive_selective(now, pair, packet);
+  if (!has_room(pair)) return drop_for_room(pair);
   const std::int32_t ahead = wire::psn_difference(packet.roce.bth.psn, responder.expected);
   bool usable = true;
   if (ahead == 0) {
@@ -561,6 +571,7 @@ void Responder::drop_behind_atomics(QueuePair& pair) {
 }
 
 void Responder::discard(QueuePair& pair) {
+  discard_early(pair);
   drop_behind_atomics(pair);
   for (Position at = pair.answers.head(); at != pair.answers.tail(); ++at) drop_atomic(pair.answers[at]);
   pair.answers.clear();

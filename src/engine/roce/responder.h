@@ -94,6 +94,8 @@ class Responder {
   bool transmit(TimePs now, QueuePair& pair, wire::Packet& out);
   /// The urgency list of the front answer, or kSendClassCount when it is not ready.
   [[gnu::always_inline]] static std::size_t ready_class(QueuePair& pair) {
+    if (pair.selective != nullptr && pair.selective->early.owes_report()) [[unlikely]]
+      return 0;
     while (!pair.answers.empty()) {
       const Answer& answer = pair.answers.front();
       switch (answer.kind) {
@@ -120,6 +122,18 @@ class Responder {
   void post_receive(QueuePair& pair, const verbs::ReceiveRequest& request, verbs::AddressSpaceId space);
   /// Completes a receive entry that was taken out of the queue.
   void cancel(QueuePair& pair, std::uint64_t id);
+
+  // Selective repeat, in responder_selective.cc.
+  /// The next request, when it came early and is kept, and there is room to execute it now.
+  const EarlyRequest* next_early(QueuePair& pair);
+  /// Executes that request.
+  void take_early(TimePs now, QueuePair& pair);
+  /// Lets that request go, without executing it: the caller has kept what it needs.
+  void drop_early(QueuePair& pair);
+  /// Forgets everything that came early.
+  void discard_early(QueuePair& pair) {
+    if (pair.selective != nullptr) pair.selective->early.clear(*core_.pool);
+  }
 
   /// Goes on with what waited for slots, for earlier writes, or for room.
   void advance(TimePs now, QueuePair& pair) {
@@ -202,6 +216,17 @@ class Responder {
   Answer& quiet_answer(QueuePair& pair);
   void place_in_entry(QueuePair& pair, Answer& answer, const wire::Packet& packet, const ReceiveEntry& entry,
                       std::uint32_t offset, const wire::Payload& data);
+
+  // Selective repeat, in responder_selective.cc.
+  [[gnu::noinline]] void receive_selective(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  /// The packet with the PSN that is expected.
+  void take_expected(TimePs now, QueuePair& pair, const wire::Packet& packet);
+  static Psn first_missing(const QueuePair& pair);
+  bool transmit_report(QueuePair& pair, wire::Packet& out);
+  bool has_room(const QueuePair& pair) const {
+    return !pair.answers.full() && core_.port.available(pair.share) >= kAccessesPerPacket;
+  }
+  void drop_for_room(QueuePair& pair);
 
   [[gnu::noinline]] void receive_other(TimePs now, QueuePair& pair, const wire::Packet& packet);
   bool in_order(TimePs now, QueuePair& pair, const wire::Packet& packet);
@@ -406,7 +431,7 @@ class Responder {
   const Answer& answer = pair.answers.front();
   const ReadAhead& data = pair.read_ahead.front();
   if (answer.kind != AnswerKind::kRead || answer.packets != 1 || answer.fetched != 1 || answer.failed ||
-      !data.ready || data.failed) {
+      !data.ready || data.failed || pair.selective != nullptr) {
     return false;
   }
   begin_packet(pair.context, answer.operation, data.payload, out);

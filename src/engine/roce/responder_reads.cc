@@ -64,7 +64,7 @@ bool Responder::take_plain_read(QueuePair& pair, const wire::Packet& packet) {
   const wire::Reth& reth = packet.roce.reth;
   const Psn psn = packet.roce.bth.psn;
   if (psn != responder.expected || responder.message != MessageInProgress::kNone || pair.answers.full() ||
-      pair.held_answers + pair.reads_to_fetch > 0 || pair.read_ahead.full() ||
+      pair.selective != nullptr || pair.held_answers + pair.reads_to_fetch > 0 || pair.read_ahead.full() ||
       !core_.port.has_used(kAccessesPerPacket) || !core_.may_fetch_payload() ||
       !pair.attributes.rights.remote_read || core_.config.advertise_credits ||
       responder.resource_limit == 0 || packet.payload.length != 0 || reth.length == 0 ||

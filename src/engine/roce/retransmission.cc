@@ -161,16 +161,25 @@ void Retransmission::implied_nak(TimePs now, QueuePair& pair) {
 void Retransmission::receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_t timer_code) {
   RequesterContext& requester = pair.context.requester;
   ++core_.counters.rnr_naks_received;
-  if (requester.rnr_until != kNever) return;
-  // 7 is infinite. [IBTA vol 1 9.7.5.2.8]
-  if (pair.attributes.rnr_retry != 7 && !core_.config.unlimited_retries) {
-    if (requester.rnr_left == 0) {
-      requester_->fail(now, pair, verbs::CompletionStatus::kReceiverNotReady);
-      return;
-    }
-    --requester.rnr_left;
-  }
+  if (requester.rnr_until != kNever || !spend_refusal(now, pair)) return;
   recover(now, pair, congestion::LossCause::kRefused);
+  begin_wait(now, pair, timer_code);
+}
+
+bool Retransmission::spend_refusal(TimePs now, QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  // 7 is infinite. [IBTA vol 1 9.7.5.2.8]
+  if (pair.attributes.rnr_retry == 7 || core_.config.unlimited_retries) return true;
+  if (requester.rnr_left == 0) {
+    requester_->fail(now, pair, verbs::CompletionStatus::kReceiverNotReady);
+    return false;
+  }
+  --requester.rnr_left;
+  return true;
+}
+
+void Retransmission::begin_wait(TimePs now, QueuePair& pair, std::uint8_t timer_code) {
+  RequesterContext& requester = pair.context.requester;
   requester.rnr_until = now + reliability::receiver_not_ready_delay(timer_code);
   if (core_.tracer != nullptr) {
     core_.tracer->span(pair.send.front().operation, trace::Stage::kReceiverBackoff, now, requester.rnr_until,
@@ -179,14 +188,56 @@ void Retransmission::receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_
   core_.update_timer(pair);
 }
 
+// --- Selective repeat ---
+
+void Retransmission::tell_missing(TimePs now, QueuePair& pair, Psn psn, congestion::LossCause cause) {
+  core_.trace(now, trace::EventKind::kRetransmission, pair.id, pair.send.front().operation, psn, 1);
+  if (pair.round_trip) pair.round_trip->ambiguous();
+  congestion_.on_missing(now, pair, psn, cause);
+}
+
+bool Retransmission::note_missing(TimePs now, QueuePair& pair, Psn psn) {
+  if (psn == Requester::oldest_missing(pair)) {
+    stamp_loss(now, pair);
+    if (!spend_retry(now, pair)) return false;
+  }
+  tell_missing(now, pair, psn, congestion::LossCause::kGap);
+  return true;
+}
+
+void Retransmission::note_resent(TimePs now, QueuePair& pair, Psn psn) {
+  if (psn == Requester::oldest_missing(pair) || pair.context.requester.timeout_at == kNever)
+    start_timer(now, pair);
+}
+
+bool Retransmission::refuse_selective(TimePs now, QueuePair& pair, Psn psn, std::uint8_t timer_code) {
+  RequesterContext& requester = pair.context.requester;
+  ++core_.counters.rnr_naks_received;
+  if (requester.rnr_until != kNever) return false;
+  if (psn == requester.unacknowledged && !spend_refusal(now, pair)) return false;
+  tell_missing(now, pair, psn, congestion::LossCause::kRefused);
+  requester_->put_back_prepared(pair);
+  requester.limited_outstanding = false;
+  requester.timeout_at = kNever;
+  begin_wait(now, pair, timer_code);
+  return true;
+}
+
+void Retransmission::end_wait(TimePs now, QueuePair& pair) {
+  RequesterContext& requester = pair.context.requester;
+  requester.rnr_until = kNever;
+  requester.recovering = false;  // From here on a sequence NAK is news.
+  if (pair.selective != nullptr) {
+    Requester::end_refusal(pair);
+    if (requester.unacknowledged != requester.sent) start_timer(now, pair);
+  }
+  core_.update_timer(pair);
+  core_.kick(pair);
+}
+
 void Retransmission::expire(TimePs now, QueuePair& pair) {
   RequesterContext& requester = pair.context.requester;
-  if (requester.rnr_until <= now) {
-    requester.rnr_until = kNever;
-    requester.recovering = false;  // From here on a sequence NAK is news.
-    core_.update_timer(pair);
-    core_.kick(pair);
-  }
+  if (requester.rnr_until <= now) end_wait(now, pair);
   if (requester.timeout_at > now) {
     core_.update_timer(pair);
     return;
@@ -194,6 +245,9 @@ void Retransmission::expire(TimePs now, QueuePair& pair) {
   requester.timeout_at = kNever;
   core_.update_timer(pair);
   if (requester.unacknowledged == requester.sent) return;
+  // What is about to be sent again has not been given its time yet.
+  if (pair.selective != nullptr && pair.selective->repairs.is_queued(Requester::oldest_missing(pair)))
+    return start_timer(now, pair);
   ++core_.counters.timeouts;
   core_.trace(now, trace::EventKind::kTimeout, pair.id, pair.send.front().operation,
               static_cast<std::uint64_t>(pair.attributes.retry_count - requester.retries_left) + 1, 0);
@@ -204,7 +258,11 @@ void Retransmission::expire(TimePs now, QueuePair& pair) {
   const std::uint8_t limit =
       pair.round_trip ? std::max<std::uint8_t>(1, core_.config.backoff_limit) : core_.config.backoff_limit;
   if (backoff < limit) requester.backoff = static_cast<std::uint8_t>(backoff + 1);
-  recover(now, pair, congestion::LossCause::kTimeout);
+  if (pair.selective == nullptr) return recover(now, pair, congestion::LossCause::kTimeout);
+  tell_missing(now, pair, Requester::oldest_missing(pair), congestion::LossCause::kTimeout);
+  Requester::repair_oldest(pair);
+  start_timer(now, pair);
+  core_.kick(pair);
 }
 
 }  // namespace wharf::roce

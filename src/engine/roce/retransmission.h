@@ -40,6 +40,15 @@ class Retransmission {
   /// RNR NAK for the oldest unanswered PSN.
   void receiver_not_ready(TimePs now, QueuePair& pair, std::uint8_t timer_code);
 
+  // Selective repeat.
+  /// `psn` is missing at the far end, or its answer here. For the oldest one that costs a retry: false when
+  /// none is left, and the request has failed.
+  bool note_missing(TimePs now, QueuePair& pair, Psn psn);
+  /// A packet was sent again, from `psn` on.
+  void note_resent(TimePs now, QueuePair& pair, Psn psn);
+  /// RNR NAK for `psn`; true when a wait begins.
+  bool refuse_selective(TimePs now, QueuePair& pair, Psn psn, std::uint8_t timer_code);
+
   /// The deadline of `pair` has passed.
   void expire(TimePs now, QueuePair& pair);
 
@@ -51,6 +60,11 @@ class Retransmission {
 
  private:
   bool spend_retry(TimePs now, QueuePair& pair);
+  /// One more retry of a receiver that was not ready; false when none is left, and the request has failed.
+  bool spend_refusal(TimePs now, QueuePair& pair);
+  void begin_wait(TimePs now, QueuePair& pair, std::uint8_t timer_code);
+  void end_wait(TimePs now, QueuePair& pair);
+  void tell_missing(TimePs now, QueuePair& pair, Psn psn, congestion::LossCause cause);
   void recover(TimePs now, QueuePair& pair, congestion::LossCause cause);
   void start_timer(TimePs now, QueuePair& pair);
   void follow_round_trip(TimePs now, QueuePair& pair);

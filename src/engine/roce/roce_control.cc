@@ -60,6 +60,11 @@ void RoceEngine::attach_places(QueuePair& pair) {
   if (resources != pair.resources) pair.resources_touched = 0;
   pair.resources = resources;
   for (SavedResource& saved : pair.saved_resources()) saved = SavedResource{};
+  pair.selective.reset();
+  if (config.recovery == LossRecovery::kSelective && pair.service == Service::kReliable) {
+    pair.selective = std::make_unique<SelectiveRepeat>(config);
+    pair.plain = false;
+  }
 }
 
 static_assert(kContextRegionBytes / 2 >= std::uint64_t{RoceEngine::kMaxQueues} * sizeof(QueuePairContext));
@@ -124,10 +129,12 @@ Result<engine::QueueId> RoceEngine::create_queue(TimePs now, const engine::Queue
   return id;
 }
 
-void RoceEngine::begin_requests(QueuePair& pair) {
+void RoceEngine::begin_requests(QueuePair& pair) const {
   RequesterContext& requester = pair.context.requester;
   requester.unacknowledged = requester.next = requester.sent = requester.highest_sent =
       requester.next_unassigned = pair.starting_psn;
+  requester.window = core_.config.window_packets;
+  if (pair.selective != nullptr) pair.selective->repairs.begin(pair.starting_psn);
 }
 
 void RoceEngine::open_datagrams(TimePs now, QueuePair& pair) {
@@ -150,6 +157,7 @@ void RoceEngine::clear(TimePs now, QueuePair& pair) {
     pair.send.pop();
   }
   pair.fetch_issued = pair.first_work = pair.send.tail();
+  if (pair.selective != nullptr) requester_.discard_repairs(pair);
   responder_.discard(pair);
   responder_.discard_held(pair);
   pair.receives.clear();
@@ -244,6 +252,7 @@ Result<engine::ExchangeBlob> RoceEngine::export_queue(engine::QueueId queue) con
   record.starting_psn = pair->starting_psn;
   record.path_mtu = core_.config.path_mtu;
   record.service = pair->service;
+  if (pair->selective != nullptr) record.early_window = pair->selective->early.window();
   if (pair->service == Service::kDatagram) record.queue_key = pair->attributes.queue_key;
   // No more than it can prepare answers to: a request that finds no room is dropped, and repeated only after
   // a time-out.
@@ -266,6 +275,11 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
                        ", the peer's of " + name(remote.service) + ", expected the same");
   }
   if (pair->service == Service::kDatagram) return add_handle(*pair, remote);
+  if (pair->service == Service::kReliable && (remote.early_window > 0) != (pair->selective != nullptr)) {
+    const LossRecovery theirs = remote.early_window > 0 ? LossRecovery::kSelective : LossRecovery::kGoBackN;
+    return input_error("queue pair " + std::to_string(queue) + " recovers by " + name(core_.config.recovery) +
+                       ", the peer's by " + name(theirs) + ", expected the same");
+  }
   // An evicted context holds what it was made with.
   if (!pair->cache.resident) init_context(*pair);
   contexts_.adopt(now, *pair);
@@ -282,6 +296,7 @@ Result<engine::PeerId> RoceEngine::connect(TimePs now, engine::QueueId queue,
   core_.step(now, *pair, QueueEvent::kPeerKnown);
   RequesterContext& requester = context.requester;
   begin_requests(*pair);
+  if (pair->selective != nullptr) requester.window = std::min(requester.window, remote.early_window);
   requester.read_limit = std::min(core_.config.max_read_atomic, remote.responder_resources);
   pair->read_limit = pair->attributes.max_read_atomic = requester.read_limit;
   requester.retries_left = pair->attributes.retry_count;

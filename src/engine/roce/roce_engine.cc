@@ -96,6 +96,7 @@ void RoceEngine::enter_error(TimePs now, QueuePair& pair, bool report) {
   requester_.flush(pair);
   responder_.flush_receives(pair);
   responder_.drop_reads(pair);
+  responder_.discard_early(pair);
 }
 
 // The flush needs no context but the ring positions; whoever the peer was, it cannot be answered any more.
@@ -246,18 +247,19 @@ bool RoceEngine::poll_load_store(verbs::LoadStoreResult&) { return false; }
   }
   if (kind == PacketKind::kRequest) {
     responder_.receive(now, pair, packet);
+    if (pair.selective != nullptr) [[unlikely]]
+      take_early(now, pair);
   } else {
     requester_.receive(now, pair, packet);
   }
 }
 
-std::uint32_t RoceEngine::needed_key(const QueuePair& pair, const wire::Packet& packet) const {
-  const wire::RocePacket& roce = packet.roce;
-  const std::uint16_t headers = wire::roce_headers(roce.bth.opcode);
-  if ((headers & wire::kRoceReth) != 0) return core_.keys.index_of(roce.reth.remote_key);
-  if ((headers & wire::kRoceAtomicEth) != 0) return core_.keys.index_of(roce.atomic.remote_key);
-  if ((headers & wire::kRoceIeth) != 0) return core_.keys.index_of(roce.invalidate_key);
-  const Step step = step_of(roce.bth.opcode);
+std::uint32_t RoceEngine::needed_key(const QueuePair& pair, const wire::RocePacket& packet) const {
+  const std::uint16_t headers = wire::roce_headers(packet.bth.opcode);
+  if ((headers & wire::kRoceReth) != 0) return core_.keys.index_of(packet.reth.remote_key);
+  if ((headers & wire::kRoceAtomicEth) != 0) return core_.keys.index_of(packet.atomic.remote_key);
+  if ((headers & wire::kRoceIeth) != 0) return core_.keys.index_of(packet.invalidate_key);
+  const Step step = step_of(packet.bth.opcode);
   const bool continues_write = step.kind == MessageInProgress::kWrite && !step.first;
   return continues_write ? core_.keys.index_of(pair.context.responder.remote_key) : MemoryKeyTable::kNoRecord;
 }
@@ -269,7 +271,8 @@ void RoceEngine::receive_other(TimePs now, const wire::Packet& packet) {
   }
   QueuePair* pair = accept(packet);
   if (pair == nullptr) return;
-  if (contexts_.is_unlimited() || (contexts_.usable(*pair) && contexts_.has_key(needed_key(*pair, packet)))) {
+  if (contexts_.is_unlimited() ||
+      (contexts_.usable(*pair) && contexts_.has_key(needed_key(*pair, packet.roce)))) {
     handle_packet(now, *pair, packet);
   } else if (!contexts_.defer_packet(now, *pair, packet)) {
     ++core_.counters.dropped_no_resources;
@@ -332,9 +335,10 @@ namespace {
 
 /// Whether an answer of this kind changes what the context decides.
 bool needs_context(AccessPurpose purpose) {
-  return purpose == AccessPurpose::kRequestPayload || purpose == AccessPurpose::kPlacement ||
-         purpose == AccessPurpose::kReadPayload || purpose == AccessPurpose::kAtomic ||
-         purpose == AccessPurpose::kResponseData || purpose == AccessPurpose::kFetchWork;
+  return purpose == AccessPurpose::kRequestPayload || purpose == AccessPurpose::kResendPayload ||
+         purpose == AccessPurpose::kPlacement || purpose == AccessPurpose::kReadPayload ||
+         purpose == AccessPurpose::kAtomic || purpose == AccessPurpose::kResponseData ||
+         purpose == AccessPurpose::kFetchWork;
 }
 
 }  // namespace
@@ -362,6 +366,9 @@ void RoceEngine::handle_access(TimePs now, AccessSlot& slot, const engine::Acces
       requester_.payload_fetched(pair, slot, result);
       // Here, because transmit() that finds no packet is not asked for accesses again.
       requester_.give_up_front(pair);
+      return;
+    case AccessPurpose::kResendPayload:
+      requester_.resend_fetched(pair, slot, result);
       return;
     case AccessPurpose::kResponseData:
       requester_.response_placed(pair, slot, result);
@@ -501,7 +508,7 @@ void RoceEngine::catch_up(TimePs now, QueuePair& pair) {
   while (const wire::Packet* packet = contexts_.front_packet(pair)) {
     if (pair.fatal) [[unlikely]]
       run(now, pair);  // As between packets that do not wait: the next one finds the error state.
-    const std::uint32_t key = needed_key(pair, *packet);
+    const std::uint32_t key = needed_key(pair, packet->roce);
     if (!contexts_.has_key(key)) {
       contexts_.need_key(now, pair, key);
       return;

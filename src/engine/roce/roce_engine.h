@@ -232,7 +232,9 @@ class RoceEngine {
   [[gnu::noinline]] void other_answered(TimePs now, AccessSlot& slot, const engine::AccessResult& result);
   void completion_written(QueuePair& pair, const AccessSlot& slot, const engine::AccessResult& result);
   /// The record of the memory key that `packet` will be checked against, or kNoRecord.
-  std::uint32_t needed_key(const QueuePair& pair, const wire::Packet& packet) const;
+  std::uint32_t needed_key(const QueuePair& pair, const wire::RocePacket& packet) const;
+  /// Selective repeat: executes requests that came early and whose turn it is.
+  [[gnu::noinline]] void take_early(TimePs now, QueuePair& pair);
   /// The completion in front of `ring`, once the program may see it.
   template <verbs::CompletionKind kKind>
   static bool take(PositionRing<CompletionEntry>& ring, engine::QueueId queue, verbs::Completion& out) {
@@ -259,6 +261,8 @@ class RoceEngine {
     }
     requester_.advance(now, pair);
     responder_.advance(now, pair);
+    if (pair.selective != nullptr && pair.selective->early.stalled) [[unlikely]]
+      take_early(now, pair);
     core_.issue_completions(pair);
   }
   /// Works off what waited for the records of `pair`.
@@ -283,7 +287,7 @@ class RoceEngine {
   void draw_starting_psn(QueuePair& pair);
   /// A queue pair for datagrams needs no peer: INIT to RTR to RTS.
   void open_datagrams(TimePs now, QueuePair& pair);
-  static void begin_requests(QueuePair& pair);
+  void begin_requests(QueuePair& pair) const;
   /// Attributes that change_queue() has set go into the context.
   static void show_changes(QueuePair& pair);
   static Result<engine::PeerId> add_handle(QueuePair& pair, const ExchangeRecord& remote);

@@ -35,6 +35,7 @@ namespace wharf::roce {
     case AccessPurpose::kReceiveCompletion:
       return note_written(pair, pair.receive_completions, slot.position);
     case AccessPurpose::kPlacement:
+    case AccessPurpose::kResendPayload:
     case AccessPurpose::kFetchWork:
     case AccessPurpose::kFetchReceive:
     case AccessPurpose::kSharedCompletion:

@@ -34,6 +34,7 @@ StateReport state_report(std::uint64_t endpoints, std::uint64_t hosts, const Roc
   beyond("answer", sizeof(Answer), pairs * config.responses_ahead);
   beyond("read_ahead", sizeof(ReadAhead), pairs * config.transmit_ahead);
   beyond("saved_resource", sizeof(SavedResource), pairs * config.max_read_atomic);
+  if (const std::size_t each = selective_bytes(config); each > 0) beyond("selective_repeat", each, pairs);
   if (const std::size_t each = CongestionControl::bytes_per_queue(config); each > 0) {
     beyond("congestion_control", each, pairs);
   }

@@ -19,8 +19,18 @@ constexpr std::array<Choice<wire::IpVersion>, 2> kIpVersions{{
     {"v4", wire::IpVersion::kV4},
     {"v6", wire::IpVersion::kV6},
 }};
+constexpr std::array<Choice<roce::LossRecovery>, 2> kRecoveries{{
+    {"go_back_n", roce::LossRecovery::kGoBackN},
+    {"selective", roce::LossRecovery::kSelective},
+}};
 
 }  // namespace
+
+void RoceEnds::bind(Binder& binder, const SenderEnds&, RoceEnds& ends) {
+  binder.choice<roce::LossRecovery>(
+      "recovery", ends.recovery, kRecoveries,
+      "how a sender repairs loss: everything behind it goes again, or it alone");
+}
 
 void RoceProtocol::bind(Binder& binder, Settings& roce, const ProtocolKeyScope& scope) {
   const Binder::Section section(binder, "roce", scope.active, "only with a RoCE stack");
@@ -29,6 +39,9 @@ void RoceProtocol::bind(Binder& binder, Settings& roce, const ProtocolKeyScope& 
                roce::kAccountingMtu);
   binder.integer("window", roce.window_packets, "packets sent ahead of the oldest unacknowledged one", 1,
                  1 << 20);
+  binder.choice<roce::LossRecovery>(
+      "recovery", roce.recovery, kRecoveries,
+      "how a sender repairs loss: everything behind it goes again, or it alone (wharf's own choice)");
   binder.integer("ack_timeout", roce.ack_timeout, "local ACK timeout 4.096 us * 2^n; 0 switches it off", 0,
                  31);
   binder.integer("retry_count", roce.retry_count, "tries without progress", 0, 7);
@@ -79,7 +92,7 @@ Result<void> RoceProtocol::check_fabric(const Ends&, const FlowSite& site) {
                   site.payload));
 }
 
-Result<roce::RoceConfig> RoceProtocol::derive_fabric(const SenderEnds& sender, const Ends&,
+Result<roce::RoceConfig> RoceProtocol::derive_fabric(const SenderEnds& sender, const Ends& ends,
                                                      const EndNetwork& network, const FlowSite& site) {
   constexpr std::uint8_t kLongestTimeout = 31;
   constexpr std::uint64_t kMostPackets = 1U << 16U;
@@ -99,6 +112,7 @@ Result<roce::RoceConfig> RoceProtocol::derive_fabric(const SenderEnds& sender, c
   }
   roce.seed = site.seed;
   roce.unlimited_retries = true;
+  roce.recovery = ends.recovery;
   if (auto checked = roce::check(roce); !checked) return checked.error();
   return roce;
 }
@@ -108,6 +122,7 @@ void RoceProtocol::draw(KeyDraw& draw, const StackTraits&, bool) {
   draw.keep();
   draw.number("model.roce.ack_timeout", 5 + draw.below(4));
   draw.bytes("model.roce.mtu", draw.power_of_two(8, 12));
+  if (draw.one_in(2)) draw.text("model.roce.recovery", draw.any({"go_back_n", "selective"}));
   if (draw.one_in(2)) draw.number("model.roce.window", draw.scaled(2, 256));
   if (draw.one_in(3)) draw.number("model.roce.max_read_atomic", draw.scaled(1, 32));
   if (draw.one_in(3)) draw.number("model.roce.backoff_limit", draw.below(4));
@@ -119,6 +134,10 @@ void RoceProtocol::draw(KeyDraw& draw, const StackTraits&, bool) {
   if (draw.one_in(4)) draw.number("model.roce.transmit_ahead", draw.power_of_two(0, 6));
   if (draw.one_in(5)) draw.number("model.roce.queue_cache", draw.scaled(1, 16));
   if (draw.one_in(5)) draw.number("model.roce.key_cache", draw.scaled(1, 16));
+}
+
+void RoceProtocol::draw_flows(KeyDraw& draw) {
+  if (draw.one_in(2)) draw.text("fabric.recovery", draw.any({"go_back_n", "selective"}));
 }
 
 }  // namespace wharf::sim

@@ -18,13 +18,24 @@
 
 namespace wharf::sim {
 
+/// What senders of runs of flows choose beyond their controller.
+struct RoceEnds {
+  static constexpr bool kHasKeys = true;
+
+  roce::LossRecovery recovery = roce::LossRecovery::kGoBackN;
+
+  static bool has_credit() { return false; }
+  static void bind(Binder& binder, const SenderEnds& sender, RoceEnds& ends);
+  static Result<void> check(const SenderEnds&, const RoceEnds&) { return {}; }
+};
+
 struct RoceProtocol {
   using Engine = roce::RoceEngine;
   using Config = roce::RoceConfig;
   using Counters = roce::Counters;
   using Prefetch = NoPrefetch;
   using Settings = Config;
-  using Ends = NoEnds;
+  using Ends = RoceEnds;
 
   static constexpr wire::Protocol kProtocol = wire::Protocol::kRoce;
   static constexpr std::array<StackTraits, 2> kStacks{
@@ -70,6 +81,7 @@ struct RoceProtocol {
   static bool lie(wire::Packet& packet, Lie lie, RandomStream& random);
 
   static void draw(KeyDraw& draw, const StackTraits& stack, bool world);
+  static void draw_flows(KeyDraw& draw);
   static void bind(Binder& binder, Settings& settings, const ProtocolKeyScope& scope);
   static bool fetches_contexts(const Settings& settings) {
     return settings.queue_cache_entries > 0 || settings.key_cache_entries > 0;
