@@ -52,6 +52,10 @@ concept RemoteMemory = requires(R& remote, std::uint64_t local, RemoteAddress ta
   /// Synchronous access of 1, 2, 4 or 8 bytes through the load/store path and the caches in front of it.
   { remote.load(target, length) } -> AwaitableOf<LoadedValue>;
   { remote.store(target, length, value) } -> AwaitableOf<CompletionStatus>;
+  /// Ends when the remote memory has what stores that have ended put into the `length` bytes from `target`,
+  /// and caches kept: every dirty line of them is written back, and stays in the caches, clean. With the
+  /// status of the first line that was lost, if one was. At once where nothing is kept.
+  { remote.publish(target, length) } -> AwaitableOf<CompletionStatus>;
 };
 
 }  // namespace wharf::verbs

@@ -189,6 +189,11 @@ struct FakeTarget {
   std::span<std::byte> elsewhere;                ///< Not empty: in place of `memory`, some of a core's own.
   std::vector<std::byte> at_begin;               ///< For stale reads.
   std::map<std::uint64_t, std::uint64_t> reads;  ///< Reads by address.
+  struct Published {
+    std::uint64_t address;
+    std::uint32_t length;
+  };
+  std::vector<Published> published;  ///< Ranges, in order.
 
   std::span<std::byte> bytes() { return elsewhere.empty() ? std::span<std::byte>(memory) : elsewhere; }
 };
@@ -332,6 +337,13 @@ class FakeRemote {
               } else {
                 copy_to_target(to.address, reinterpret_cast<const std::byte*>(&value), length);
               }
+            }};
+  }
+  FakeOperation<verbs::CompletionStatus> publish(verbs::RemoteAddress from, std::uint32_t length) {
+    const bool fails = due(faults_.fail_every, requests_);
+    return {scheduler_, [this, from, length, fails](verbs::CompletionStatus& status) {
+              target_.published.push_back({from.address, length});
+              if (fails) status = verbs::CompletionStatus::kRetryExhausted;
             }};
   }
 

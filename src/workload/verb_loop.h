@@ -30,10 +30,14 @@ struct VerbLoopConfig {
   verbs::OrderTag order_tag = verbs::OrderTag::kNone;
   bool fence = false;
   bool completion_in_order = true;
-  double hot_fraction = 0;        ///< Share of the operations that fall on the hot blocks, drawn for each.
-  std::uint32_t hot_blocks = 32;  ///< The first blocks of the region; the others are then cold. At least 1.
+  double hot_fraction = 0;          ///< Share of the operations that fall on the hot blocks, drawn for each.
+  std::uint32_t hot_blocks = 32;    ///< The first blocks of the region; the others are then cold. At least 1.
+  std::uint64_t publish_every = 0;  ///< Stores of a worker after which it publishes them; 0: never.
   TimePs start_delay = microseconds(10);
 };
+
+/// Bytes of a range that is published at once.
+inline constexpr std::uint64_t kMostPublished = std::uint64_t{1} << 30U;
 
 /// Whether party 1 has to keep receive entries posted.
 constexpr bool needs_receiver(const VerbLoopConfig& config) {
@@ -69,6 +73,11 @@ void bind_keys(VerbLoopConfig& config, Keys& keys) {
                    "share of the operations that fall on a few hot blocks");
   keys.integer("hot_blocks", config.hot_blocks, "hot blocks, with a hot_fraction above 0", 1,
                std::int64_t{1} << 31);
+  keys.integer(
+      "publish_every", config.publish_every,
+      "stores: after so many a program waits until the remote has them (write-back caches keep them); 0: "
+      "never",
+      0, std::int64_t{1} << 31);
   keys.time("start_delay", config.start_delay,
             "send verbs: how long party 0 waits for party 1's receive entries");
 }
@@ -103,6 +112,11 @@ inline Result<void> check(const VerbLoopConfig& config, Party party) {
   if (verbs::is_atomic(config.verb) && payload != 4 && payload != 8 && payload != 16) {
     return refuse("payload", payload, "4, 8 or 16 bytes for an atomic");
   }
+  // What is published at once is one range.
+  if (config.publish_every > 1 && (config.order != BlockOrder::kSequential || config.hot_fraction > 0))
+    return refuse("publish_every", config.publish_every, "0 or 1 where blocks are not touched in sequence");
+  if (config.publish_every > 1 && config.region_bytes > kMostPublished)
+    return refuse("region_bytes", config.region_bytes, "at most 1GiB with publish_every above 1");
   if (config.region_bytes < block_bytes(config))
     return refuse("region_bytes", config.region_bytes, "at least `payload`");
   if (config.hot_fraction > 0 && config.region_bytes / block_bytes(config) <= config.hot_blocks) {
@@ -240,6 +254,25 @@ void fill_block(Users<R, C>& crew, std::uint64_t local, std::uint64_t offset) {
   fill_words(bytes.subspan(lead), seed, (offset + lead) / 8);
 }
 
+/// What a worker has stored and not yet published.
+class Unpublished {
+ public:
+  void add(std::uint64_t offset, std::uint64_t bytes) {
+    first_ = stores_ == 0 ? offset : std::min(first_, offset);
+    end_ = stores_ == 0 ? offset + bytes : std::max(end_, offset + bytes);
+    ++stores_;
+  }
+  std::uint64_t stores() const { return stores_; }
+  std::uint64_t first() const { return first_; }
+  std::uint32_t bytes() const { return static_cast<std::uint32_t>(end_ - first_); }
+  void clear() { stores_ = 0; }
+
+ private:
+  std::uint64_t first_ = 0;
+  std::uint64_t end_ = 0;
+  std::uint64_t stores_ = 0;
+};
+
 template <typename R, typename C>
 verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
   const VerbLoopConfig& config = crew.config;
@@ -250,6 +283,7 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
   if (verbs::is_send(config.verb)) {
     fill_words(crew.core.bytes(local, Bytes{config.payload}), message_seed(crew.seed), 0);
   }
+  Unpublished unpublished;
   Loop::Ticket ticket;
   while (crew.loop.take(crew.core.now(), ticket)) {
     if (ticket.wait > kTimeZero) co_await crew.core.sleep(ticket.wait);
@@ -270,6 +304,13 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
       }
     } else if (config.verb == verbs::Verb::kStore) {
       status = co_await crew.remote.store(crew.at(offset), config.payload, stored_word(crew.seed, offset));
+      unpublished.add(offset, config.payload);
+      if (unpublished.stores() == config.publish_every) {
+        const verbs::CompletionStatus published =
+            co_await crew.remote.publish(crew.at(unpublished.first()), unpublished.bytes());
+        if (status == verbs::CompletionStatus::kSuccess) status = published;
+        unpublished.clear();
+      }
     } else {
       verbs::WorkRequest request;
       request.verb = config.verb;

@@ -544,6 +544,9 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   }
   Binder binder(document);
   bind_scenario(binder, scenario.config);
+  WHARF_TRY(binder.result());
+  if (scenario.config.world.given)
+    WHARF_TRY(refuse_flow_keys(document, binder.keys(), scenario.config.protocol()));
   WHARF_TRY(binder.finish(kTables));
   scenario.config.link.wire = source.wire;
   note_timeout(document, scenario.config);

@@ -150,6 +150,9 @@ class DmaRemote {
   Refused<verbs::CompletionStatus> store(verbs::RemoteAddress, std::uint32_t, std::uint64_t) {
     return {verbs::CompletionStatus::kUnsupportedOpcode};
   }
+  Refused<verbs::CompletionStatus> publish(verbs::RemoteAddress, std::uint32_t) {
+    return {verbs::CompletionStatus::kSuccess};
+  }
 
  private:
   std::byte* at(std::uint64_t local, std::uint32_t length) {

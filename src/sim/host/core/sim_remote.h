@@ -112,6 +112,9 @@ class SimRemote final : public QueueClient, public StreamClient {
   LoadStorePort::StoreCall store(verbs::RemoteAddress target, std::uint32_t length, std::uint64_t value) {
     return {load_store_, peer_, target, length, value};
   }
+  LoadStorePort::PublishCall publish(verbs::RemoteAddress target, std::uint32_t length) {
+    return {load_store_, peer_, target, length};
+  }
 
   engine::QueueId queue() const { return queue_; }
   engine::PeerId peer() const { return peer_; }
