@@ -31,16 +31,19 @@ TEST(UetParkedSends, ATokenIsNotUsedAgainByTheNextSendsInItsSlot) {
       if (kind == "nothing") return;
       const std::uint32_t from = kind == "a read by the peer" ? 1 : 0;
       const Verb verb = kind == "a write" ? Verb::kWrite : Verb::kRead;
-      ASSERT_EQ(world.post(world.request(verb, 800, 0, from), engine::Submission::kInHand, from),
-                PostStatus::kOk);
-      world.run();
+      for (int requests = 0; requests < 16; ++requests)
+        ASSERT_EQ(world.post(world.request(verb, 800, 0, from), engine::Submission::kInHand, from),
+                  PostStatus::kOk);
+      world.pass(microseconds(200));  // No longer: PDCs that are idle end.
     };
     use_slot();
     std::set<std::uint32_t> tokens;
-    for (std::uint32_t sends = 1; sends <= 5; ++sends) {
+    for (std::uint32_t sends = 1; sends <= 8; ++sends) {
       ASSERT_EQ(world.pair().post_receive(1, world.queue(1), world.receive(0, 30'000)), PostStatus::kOk);
       world.sent.clear();
-      ASSERT_TRUE(world.finish(world.request(Verb::kSend, 30'000)).ok());
+      ASSERT_EQ(world.post(world.request(Verb::kSend, 30'000)), PostStatus::kOk);
+      world.pass(microseconds(50));
+      ASSERT_TRUE(!world.completions(1).empty() && world.completions(0).back().ok());
       const auto first = std::find_if(world.sent.begin(), world.sent.end(), [](const wire::Packet& packet) {
         return packet.source.number == 0 && packet.payload.length > 0;
       });
@@ -50,8 +53,9 @@ TEST(UetParkedSends, ATokenIsNotUsedAgainByTheNextSendsInItsSlot) {
       EXPECT_EQ(tokens.size(), sends) << "behind " << between;
       use_slot();
     }
-    const auto slot_of = [](std::uint32_t token) { return token & 0xffffU; };
-    EXPECT_EQ(slot_of(*tokens.begin()), slot_of(*tokens.rbegin())) << "one slot for all of them";
+    std::set<std::uint32_t> slots;
+    for (const std::uint32_t token : tokens) slots.insert(token & 0xffffU);
+    EXPECT_LT(slots.size(), 8u) << "they served several times";
   }
 }
 
