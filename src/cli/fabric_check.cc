@@ -26,13 +26,9 @@ Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& co
   WHARF_TRY(sim::check_flows(topology, inputs->flows, derived->config));
   const sim::FabricSettings& settings = inputs->loaded.settings;
   std::uint64_t bytes = 0;
-  std::uint64_t longest = 0;
-  for (const workload::Flow& flow : inputs->flows.flows) {
-    bytes += flow.bytes;
-    longest = std::max(longest, flow.bytes);
-  }
+  for (const workload::Flow& flow : inputs->flows.flows) bytes += flow.bytes;
   const std::uint64_t least_memory = sim::estimate_memory(topology, inputs->flows, derived->config);
-  const auto sample = sample_flows(settings, longest);
+  const auto sample = sample_flows(settings, *inputs);
   if (!sample) return sample.error();
   const FlowSamples of = sample->value_or(FlowSamples());
   const double hops =

@@ -14,9 +14,12 @@ namespace {
 
 constexpr std::uint64_t kFlowBytes = 256 << 10U;
 constexpr std::uint32_t kMoreHosts = 54;  ///< As a fat tree of three tiers has.
-constexpr std::uint64_t kManyFlowsBytes = 32 << 10U;
+/// Of each flow of an all-to-all.
+constexpr std::uint64_t kPairBytes = 4 << 10U;
+/// With more connections than so many, a host's pools may be shared out otherwise than with few.
+constexpr std::uint64_t kFewPeers = 2 * kSampleHosts;
 /// A flow: what is known of it, its record and its place in the results.
-constexpr std::uint64_t kRecordBytes = 512;
+constexpr std::uint64_t kRecordBytes = 128;
 
 struct Traffic {
   workload::Collective collective;
@@ -109,10 +112,12 @@ std::uint64_t data_hops(const sim::Topology& topology, const workload::FlowList&
   return hops;
 }
 
-Result<std::optional<FlowSamples>> sample_flows(const sim::FabricSettings& given, std::uint64_t longest) {
+Result<std::optional<FlowSamples>> sample_flows(const sim::FabricSettings& given,
+                                                const sim::FabricInputs& inputs) {
   using workload::Collective;
-  constexpr std::uint64_t kPairs = std::uint64_t{kSampleHosts} * (kSampleHosts - 1);
-  const std::uint64_t held = std::clamp<std::uint64_t>(longest, 1, kFlowBytes);
+  std::uint64_t longest = 1;
+  for (const workload::Flow& flow : inputs.flows.flows) longest = std::max(longest, flow.bytes);
+  const std::uint64_t held = std::min(longest, kFlowBytes);
   const auto few = run(given, {Collective::kPermutation, kSampleHosts, kFlowBytes});
   if (!few) return few.error();
   if (!few->ended) return std::optional<FlowSamples>();
@@ -120,11 +125,14 @@ Result<std::optional<FlowSamples>> sample_flows(const sim::FabricSettings& given
   if (!small) return small.error();
   const auto many = run(given, {Collective::kPermutation, kMoreHosts, held});
   if (!many) return many.error();
-  const auto pairs = run(given, {Collective::kAllToAll, kSampleHosts, std::min(held, kManyFlowsBytes)});
+  const bool few_peers = connections_of(inputs.flows) <= kFewPeers * inputs.topology.topology.host_count();
+  const std::uint32_t ranks = few_peers ? kSampleHosts : kMoreHosts;
+  const auto pairs = run(given, {Collective::kAllToAll, ranks, std::min(held, kPairBytes)});
   if (!pairs) return pairs.error();
-  return std::optional(FlowSamples{few->taken_ns / few->hops, std::max(1.0, few->hops / few->data_hops),
-                                   each_more(small->held, many->held, kMoreHosts - kSampleHosts),
-                                   each_more(small->held, pairs->held, kPairs - kSampleHosts)});
+  return std::optional(FlowSamples{
+      few->taken_ns / few->hops, std::max(1.0, few->hops / few->data_hops),
+      each_more(small->held, many->held, kMoreHosts - kSampleHosts),
+      each_more((few_peers ? small : many)->held, pairs->held, std::uint64_t{ranks} * (ranks - 2))});
 }
 
 std::uint64_t memory_of(const FlowSamples& samples, const sim::FabricInputs& inputs) {

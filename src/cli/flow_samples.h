@@ -24,10 +24,11 @@ struct FlowSamples {
 /// Hops of packets with data, if each is sent once.
 std::uint64_t data_hops(const sim::Topology& topology, const workload::FlowList& list, std::uint64_t payload);
 
-/// A few tens of milliseconds of permutations and an all-to-all over small fat trees of usual links, with the
-/// other keys of the scenario, whose longest flow has `longest` bytes. Nothing where they do not end: then
-/// there is nothing to tell.
-Result<std::optional<FlowSamples>> sample_flows(const sim::FabricSettings& given, std::uint64_t longest);
+/// A tenth of a second of permutations and an all-to-all over small fat trees of usual links, with the other
+/// keys of the scenario, whose flows are in `inputs`. Nothing where they do not end: then there is nothing to
+/// tell.
+Result<std::optional<FlowSamples>> sample_flows(const sim::FabricSettings& given,
+                                                const sim::FabricInputs& inputs);
 
 /// What a run of these flows will have in memory, by `samples`; all that was read for it is in memory now.
 std::uint64_t memory_of(const FlowSamples& samples, const sim::FabricInputs& inputs);

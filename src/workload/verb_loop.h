@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/bytes.h"
 #include "base/line.h"
 #include "verbs/verb.h"
@@ -32,12 +34,21 @@ struct VerbLoopConfig {
   bool completion_in_order = true;
   double hot_fraction = 0;          ///< Share of the operations that fall on the hot blocks, drawn for each.
   std::uint32_t hot_blocks = 32;    ///< The first blocks of the region; the others are then cold. At least 1.
+  std::uint32_t tags = 0;           ///< Sends are matched by so many tags, in turn; 0: by none.
   std::uint64_t publish_every = 0;  ///< Stores of a worker after which it publishes them; 0: never.
   TimePs start_delay = microseconds(10);
 };
 
 /// Bytes of a range that is published at once.
 inline constexpr std::uint64_t kMostPublished = std::uint64_t{1} << 30U;
+
+/// Receive entries that party 1 keeps posted per worker of party 0, so that no message waits for one.
+inline constexpr std::uint32_t kEntriesPerWorker = 4;
+
+/// Whether messages have tags.
+constexpr bool is_tagged(const VerbLoopConfig& config) {
+  return config.tags != 0 && verbs::is_send(config.verb);
+}
 
 /// Whether party 1 has to keep receive entries posted.
 constexpr bool needs_receiver(const VerbLoopConfig& config) {
@@ -73,6 +84,11 @@ void bind_keys(VerbLoopConfig& config, Keys& keys) {
                    "share of the operations that fall on a few hot blocks");
   keys.integer("hot_blocks", config.hot_blocks, "hot blocks, with a hot_fraction above 0", 1,
                std::int64_t{1} << 31);
+  keys.integer(
+      "tags", config.tags,
+      "Ultra Ethernet: sends take so many tags in turn, and only a receive of the same tag takes one; 0: "
+      "no tags",
+      0, 4096);
   keys.integer(
       "publish_every", config.publish_every,
       "stores: after so many a program waits until the remote has them (write-back caches keep them); 0: "
@@ -124,6 +140,10 @@ inline Result<void> check(const VerbLoopConfig& config, Party party) {
   }
   if (needs_receiver(config) && party.count != 2)
     return refuse("parties", party.count, "2: one sends, one receives");
+  // Each tag has a receiver.
+  const std::uint32_t receivers = kEntriesPerWorker * config.loop.concurrency;
+  if (verbs::is_send(config.verb) && config.tags > receivers)
+    return refuse("tags", config.tags, fmt::format("at most {}, the receives that are posted", receivers));
   return {};
 }
 
@@ -219,9 +239,6 @@ namespace verb_loop_detail {
 template <typename R, typename C>
 using Users = Crew<VerbLoopConfig, VerbLoopResult, R, C>;
 
-/// Receive entries that party 1 keeps posted per worker of party 0, so that no message waits for one.
-inline constexpr std::uint32_t kEntriesPerWorker = 4;
-
 /// The block that operation `number` touches: hot ones at random, cold ones in the order of the config.
 inline std::uint64_t block_of(const VerbLoopConfig& config, Probability hot, std::uint64_t number,
                               RandomStream& random) {
@@ -233,9 +250,21 @@ inline std::uint64_t block_of(const VerbLoopConfig& config, Probability hot, std
 
 /// What ends one receiver: an empty message. Of another verb than the one that is repeated, so that results
 /// keep them apart.
-inline verbs::WorkRequest stop_request(const VerbLoopConfig& config) {
+inline verbs::WorkRequest stop_request(const VerbLoopConfig& config, std::uint32_t receiver) {
   verbs::WorkRequest request;
   request.verb = config.verb == verbs::Verb::kSend ? verbs::Verb::kSendImm : verbs::Verb::kSend;
+  request.tagged = is_tagged(config);
+  if (request.tagged) request.tag = receiver % config.tags;
+  return request;
+}
+/// What receiver number `receiver` posts, for messages to `local`.
+inline verbs::ReceiveRequest receive_request(const VerbLoopConfig& config, std::uint32_t receiver,
+                                             std::uint64_t local) {
+  verbs::ReceiveRequest request;
+  request.local_count = 1;
+  request.local[0] = {local, config.payload};
+  request.tagged = is_tagged(config);
+  if (request.tagged) request.tag = receiver % config.tags;
   return request;
 }
 inline bool is_stop(const verbs::Completion& received) {
@@ -321,6 +350,8 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
       request.notify = crew.at(offset);
       request.immediate = ticket.number;
       request.length = config.payload;
+      request.tagged = is_tagged(config);
+      if (request.tagged) request.tag = ticket.number % config.tags;
       if (verbs::is_atomic(config.verb)) {
         request.width = static_cast<std::uint8_t>(config.payload);
         request.operand[0] = 1;
@@ -346,10 +377,11 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
 
 /// Party 1: takes messages until an empty one says that it is over.
 template <typename R, typename C>
-verbs::Task<void> take_messages(Users<R, C>& crew, std::uint32_t) {
+verbs::Task<void> take_messages(Users<R, C>& crew, std::uint32_t receiver) {
   const std::uint64_t local = crew.core.allocate(Bytes{crew.config.payload});
   for (;;) {
-    const verbs::Completion received = co_await crew.remote.receive(local, crew.config.payload);
+    const verbs::Completion received =
+        co_await crew.remote.receive(receive_request(crew.config, receiver, local));
     if (!received.ok()) break;
     if (is_stop(received)) break;
     ++crew.result.received;
@@ -371,7 +403,7 @@ verbs::Task<void> run(const VerbLoopConfig& config, Party party, std::uint64_t s
                       VerbLoopResult& result) {
   WHARF_CHECK(check(config, party).ok());
   verb_loop_detail::Users<R, C> crew(config, party, seed, remote, core, result);
-  const std::uint32_t receivers = verb_loop_detail::kEntriesPerWorker * config.loop.concurrency;
+  const std::uint32_t receivers = kEntriesPerWorker * config.loop.concurrency;
   if (needs_receiver(config) && party.index == 1) {
     crew.join.spawn(core, receivers,
                     [&crew](std::uint32_t worker) { return verb_loop_detail::take_messages(crew, worker); });
@@ -389,7 +421,7 @@ verbs::Task<void> run(const VerbLoopConfig& config, Party party, std::uint64_t s
   co_await crew.join.all();
   if (!needs_receiver(config)) co_return;
   for (std::uint32_t i = 0; i < receivers; ++i) {
-    const verbs::Completion sent = co_await remote.execute(verb_loop_detail::stop_request(config));
+    const verbs::Completion sent = co_await remote.execute(verb_loop_detail::stop_request(config, i));
     if (!sent.ok()) break;  // Then the receive entries are flushed.
   }
 }

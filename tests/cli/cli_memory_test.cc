@@ -80,21 +80,15 @@ TEST(CliEstimate, MemoryOfFlowsIsWithinAFactorOfTwo) {
     const char* size;
   };
   const ScratchDirectory scratch;
-  std::ofstream(scratch / "f.toml") << "title = \"Flows.\"\n";
   for (const char* protocol : {"uet", "ub", "roce"}) {
     for (const Flows& flows :
          {Flows{"fat_tree:1024", "permutation", "64KiB"}, Flows{"fat_tree:54", "all_to_all", "32KiB"},
           Flows{"fat_tree:432", "incast", "16KiB"}}) {
+      std::ofstream(scratch / "f.toml")
+          << "[topology]\nfrom = \"" << flows.topology << "\"\n[traffic]\ncollective = \"" << flows.collective
+          << "\"\nsize = \"" << flows.size << "\"\n[fabric]\nprotocol = \"" << protocol << "\"\n";
       std::vector<std::string> arguments{"check", scratch / "f.toml", "--json"};
-      for (const std::string& each :
-           {std::string("topology.from=") + flows.topology,
-            std::string("traffic.collective=") + flows.collective, std::string("traffic.size=") + flows.size,
-            std::string("fabric.protocol=") + protocol}) {
-        arguments.emplace_back("--set");
-        arguments.push_back(each);
-      }
-      std::string what;
-      for (const std::string& each : arguments) what += each + " ";
+      const std::string what = std::string(protocol) + " " + flows.collective;
       const Outcome checked = wharf(arguments);
       ASSERT_EQ(checked.exit_code, 0) << what << checked.err;
       arguments[0] = "run";

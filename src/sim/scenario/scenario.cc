@@ -186,8 +186,7 @@ std::uint32_t calls_per_worker(const workload::WorkloadConfig& config) {
   // Two messages, each with two receive entries and a hand that sends.
   if (std::holds_alternative<workload::RdmoConfig>(config)) return 16;
   const auto* loop = std::get_if<workload::VerbLoopConfig>(&config);
-  return loop != nullptr && workload::needs_receiver(*loop) ? workload::verb_loop_detail::kEntriesPerWorker
-                                                            : 1;
+  return loop != nullptr && workload::needs_receiver(*loop) ? workload::kEntriesPerWorker : 1;
 }
 
 /// Refuses programs that want more memory, or more calls at a time, than a host can have.

@@ -284,7 +284,7 @@ TEST(LoadStore, WriteBacksWaitForRoom) {
 verbs::Task<void> publish(Pair& pair, std::uint64_t offset, std::uint32_t length, CompletionStatus expected,
                           TimePs* ended = nullptr) {
   EXPECT_EQ(co_await pair.near->publish(pair.near_segment.at(offset), length), expected);
-  if (ended != nullptr) *ended = pair.two->now();
+  if (ended != nullptr) *ended = pair.two->host(0).core().now();
 }
 
 TEST(LoadStore, PublishWritesBackTheDirtyLinesOfItsRangeAndKeepsThem) {
@@ -311,7 +311,7 @@ TEST(LoadStore, PublishEndsWhenTheRemoteHasItAndLooksLineByLine) {
   {
     Pair pair(load_store(WritePolicy::kWriteBack));
     pair.run(store_word(pair, 0, 7));
-    const TimePs began = pair.two->now();
+    const TimePs began = pair.two->host(0).core().now();
     pair.run(publish(pair, 0, 64, CompletionStatus::kSuccess, &ended));
     EXPECT_GT(ended - began, nanoseconds(400));  // A round trip.
     EXPECT_EQ(at_target(pair, 0), 7U);
@@ -319,7 +319,7 @@ TEST(LoadStore, PublishEndsWhenTheRemoteHasItAndLooksLineByLine) {
   // Nothing dirty: 1 ns for each line.
   Pair pair(load_store(WritePolicy::kWriteBack));
   pair.run(expect_word(pair, 0, 0));
-  const TimePs began = pair.two->now();
+  const TimePs began = pair.two->host(0).core().now();
   pair.run(publish(pair, 0, 64 * 100, CompletionStatus::kSuccess, &ended));
   EXPECT_EQ(ended - began, nanoseconds(100));
   pair.run(publish(pair, 0, 0, CompletionStatus::kSuccess, &ended));
@@ -367,7 +367,7 @@ TEST(LoadStore, WhereNothingIsKeptPublishEndsAtOnce) {
   for (const WritePolicy policy : {WritePolicy::kWriteThrough, WritePolicy::kUncached}) {
     Pair pair(load_store(policy));
     pair.run(store_word(pair, 0, 7));
-    const TimePs began = pair.two->now();
+    const TimePs began = pair.two->host(0).core().now();
     TimePs ended;
     pair.run(publish(pair, 0, 4096, CompletionStatus::kSuccess, &ended));
     EXPECT_EQ(ended, began);

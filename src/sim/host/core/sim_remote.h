@@ -100,6 +100,7 @@ class SimRemote final : public QueueClient, public StreamClient {
     receive.local[0] = {local, length};
     return {*this, receive};
   }
+  Call receive(const verbs::ReceiveRequest& request) { return {*this, request}; }
   Call fetch_add(verbs::RemoteAddress target, std::uint64_t value) {
     return execute(atomic(verbs::Verb::kFetchAdd, target, value, 0));
   }
