@@ -345,5 +345,21 @@ TEST_F(InitiatorTest, RefusesConfigsByTheirKey) {
   EXPECT_NE(Initiator::create(config).error().message.find("batch_records_max"), std::string::npos);
 }
 
+// Records that are gathered are kept until they leave; one that has a message of its own is not.
+TEST_F(InitiatorTest, TheBytesThatAreGatheredAreLimited) {
+  InitiatorConfig config;
+  config.form = Form::kExtended;
+  config.batch_bytes_max = 1U << 20U;
+  config.in_flight_max = (1U << 10U) + 1;  // One GiB and one piece.
+  for (const std::uint32_t records : {1U, 2U, 3U, 8U}) {
+    config.batch_records_max = records;
+    const auto made = Initiator::create(config);
+    EXPECT_EQ(made.ok(), records == 1) << records;
+    if (!made) {
+      EXPECT_NE(made.error().message.find("batch_bytes_max"), std::string::npos);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wharf::rdmo

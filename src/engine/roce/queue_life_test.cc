@@ -443,6 +443,20 @@ TEST(RoceQueueLife, Ibta_11_2_4_2_RequestsChangeOnceDrained) {
   EXPECT_EQ(world.pair.now() - begun, ack_timeout_duration(10));  // No second try.
 }
 
+// 0: none [IBTA vol 1 9.7.6.1.3]. One that adapts begins with the one that was configured.
+TEST(RoceQueueLife, NoTimeoutCanBeChosenUnlessItAdapts) {
+  for (const bool adapts : {false, true}) {
+    RoceConfig config = small_steps();
+    if (adapts) config.timeout_floor = ack_timeout_duration(config.ack_timeout) / 2;
+    RocePair world(config);
+    RoceEngine& engine = engine_of(world);
+    ASSERT_TRUE(engine.suspend_queue(world.pair.now(), 0).ok());
+    world.pair.drain(0);
+    EXPECT_EQ(engine.change_queue(world.pair.now(), 0, {.ack_timeout = 0}).ok(), !adapts);
+    EXPECT_TRUE(engine.change_queue(world.pair.now(), 0, {.ack_timeout = 1}).ok());
+  }
+}
+
 TEST(RoceQueueLife, Ibta_11_2_4_2_RightsAndTheReceiverNotReadyTimerChangeAtOnce) {
   RocePair world(small_steps());
   world.watch();

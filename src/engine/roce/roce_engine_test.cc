@@ -302,6 +302,46 @@ TEST(RoceEngine, FailedQueueIsFlushedAndUsableAfterReset) {
   EXPECT_EQ(world.pair.pool().in_use(), 0u);
 }
 
+// Records of completions serve again: what ends without a message says nothing of the one that had its place.
+TEST(RoceEngine, AReceiveThatEndsWithoutAMessageSaysNothingOfAnEarlierOne) {
+  engine::QueueConfig few;
+  few.receive_depth = 2;
+  RocePair world({}, {}, 1, few);
+  for (int message = 0; message < 4; ++message) {
+    ASSERT_EQ(world.pair.post_receive(1, 0, world.receive(8192, 64)), PostStatus::kOk);
+    verbs::WorkRequest send = world.request(Verb::kSendImm, 0, 0, 64);
+    send.immediate = 0xffff'ffff;
+    send.solicited = true;
+    ASSERT_EQ(world.pair.post(0, 0, send), PostStatus::kOk);
+    world.pair.run_until_idle();
+  }
+  ASSERT_EQ(world.completions(1).size(), 4u);
+  EXPECT_TRUE(world.completions(1)[3].has_immediate && world.completions(1)[3].solicited);
+  const verbs::ReceiveRequest cancelled = world.receive(8192, 64);
+  ASSERT_EQ(world.pair.post_receive(1, 0, cancelled), PostStatus::kOk);
+  ASSERT_EQ(world.pair.post_receive(1, 0, world.receive(8192, 64)), PostStatus::kOk);
+  ASSERT_TRUE(world.pair.engine(1).cancel_receive(world.pair.now(), 0, cancelled.id).ok());
+  world.pair.drain(1);
+  ASSERT_TRUE(world.pair.engine(1).fail_queue(world.pair.now(), 0).ok());
+  world.pair.drain(1);
+  world.pair.run_until_idle();
+  ASSERT_EQ(world.completions(1).size(), 6u);
+  EXPECT_EQ(world.completions(1)[4].status, CompletionStatus::kCancelled);
+  EXPECT_EQ(world.completions(1)[5].status, CompletionStatus::kFlushed);
+  for (std::size_t at : {4u, 5u}) {
+    const verbs::Completion& ended = world.completions(1)[at];
+    EXPECT_EQ(ended.kind, verbs::CompletionKind::kReceive);
+    EXPECT_EQ(ended.verb, Verb::kSend);
+    EXPECT_EQ(ended.length, 0u);
+    EXPECT_FALSE(ended.has_immediate);
+    EXPECT_EQ(ended.immediate, 0u);
+    EXPECT_FALSE(ended.solicited);
+    EXPECT_EQ(ended.remote_host, 0u);
+    EXPECT_EQ(ended.remote_queue, 0u);
+    EXPECT_EQ(ended.drain, verbs::DrainMark::kNone);
+  }
+}
+
 TEST(RoceEngine, ConnectRefusesNonsense) {
   RocePair world;
   RoceEngine& engine = world.pair.engine(0);

@@ -552,5 +552,16 @@ TEST(UbUnhelpfulHost, TheFirstReasonToRefuseIsTold) {
   EXPECT_EQ(world.sides[0].completions[0].status, CompletionStatus::kRemotePoison);
 }
 
+// A host that answers what it was never asked, or once more, has said nothing.
+TEST(UbUnhelpfulHost, AnswersToNoAccessChangeNothing) {
+  ByHand world;
+  for (const engine::AccessId id : {0U, 1U, 1'000U, 1U << 20U, 0x7fff'ffffU, 0xffff'ffffU})
+    world.sides[0].engine->access_done(world.now, id, {});
+  world.post(0, Verb::kWrite, 64);
+  world.settle();
+  ASSERT_EQ(world.sides[0].completions.size(), 1u);
+  EXPECT_TRUE(world.sides[0].completions[0].ok());
+}
+
 }  // namespace
 }  // namespace wharf::ub

@@ -3,6 +3,10 @@
 // queue goes first. [UE 1.0 3.4]
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+
 #include "engine/uet/engine_parts.h"
 #include "tests/support/uet_world.h"
 
@@ -12,6 +16,48 @@ namespace {
 using engine::PostStatus;
 using verbs::CompletionStatus;
 using verbs::Verb;
+
+// A request to restart names a send by its slot and by how often that has been used. Uses of other kinds
+// count too: else a late one would restart a send that has the slot now.
+TEST(UetParkedSends, ATokenIsNotUsedAgainByTheNextSendsInItsSlot) {
+  UetConfig config;
+  config.large_send = LargeSend::kDeferrable;
+  config.large_send_bytes = 1000;
+  for (const char* between : {"nothing", "a write", "a read", "a read by the peer"}) {
+    World world(config);
+    world.watch();
+    const auto use_slot = [&] {
+      const std::string kind = between;
+      if (kind == "nothing") return;
+      const std::uint32_t from = kind == "a read by the peer" ? 1 : 0;
+      const Verb verb = kind == "a write" ? Verb::kWrite : Verb::kRead;
+      for (int requests = 0; requests < 16; ++requests)
+        ASSERT_EQ(world.post(world.request(verb, 800, 0, from), engine::Submission::kInHand, from),
+                  PostStatus::kOk);
+      world.pass(microseconds(200));  // No longer: PDCs that are idle end.
+    };
+    use_slot();
+    std::set<std::uint32_t> tokens;
+    for (std::uint32_t sends = 1; sends <= 8; ++sends) {
+      ASSERT_EQ(world.pair().post_receive(1, world.queue(1), world.receive(0, 30'000)), PostStatus::kOk);
+      world.sent.clear();
+      ASSERT_EQ(world.post(world.request(Verb::kSend, 30'000)), PostStatus::kOk);
+      world.pass(microseconds(50));
+      ASSERT_TRUE(!world.completions(1).empty() && world.completions(0).back().ok());
+      const auto first = std::find_if(world.sent.begin(), world.sent.end(), [](const wire::Packet& packet) {
+        return packet.source.number == 0 && packet.payload.length > 0;
+      });
+      ASSERT_NE(first, world.sent.end());
+      ASSERT_TRUE(is_deferrable(first->uet.ses.opcode));
+      tokens.insert(static_cast<std::uint32_t>(first->uet.ses.buffer_offset >> 32U));
+      EXPECT_EQ(tokens.size(), sends) << "behind " << between;
+      use_slot();
+    }
+    std::set<std::uint32_t> slots;
+    for (const std::uint32_t token : tokens) slots.insert(token & 0xffffU);
+    EXPECT_LT(slots.size(), 8u) << "they served several times";
+  }
+}
 
 // Its queue fails while RC_DROPPED is on the way: nobody is there to be asked for it.
 TEST(UetParkedSends, ASendThatWasFlushedIsNotParked) {

@@ -294,5 +294,75 @@ TEST(MachineState, CachesWhoseAccessesWaitHaveOtherBytes) {
                                    {"stores 2", stores(2)}});
 }
 
+// What stands in a cache's queues, of each alone: the request, the data's answer to the core, the answer to a
+// snoop.
+TEST(MachineState, CachesThatHaveSentOrNotHaveOtherBytes) {
+  const auto load = [](PrivateCache& it) {
+    std::array<std::byte, 8> value;
+    EXPECT_EQ(it.load(1, kAddress, 8, value.data()), CacheOutcome::kPending);
+  };
+  const auto ask = [=](PrivateCache& it) {
+    load(it);
+    Message request;
+    ASSERT_TRUE(it.next_request(request));
+  };
+  const auto fill = [=](PrivateCache& it) {
+    ask(it);
+    Message data;
+    data.line = kAddress / kLineBytes;
+    data.kind = MessageKind::kData;
+    data.grant = Grant::kShared;
+    data.has_data = true;
+    it.receive(data);
+  };
+  const auto tell = [=](PrivateCache& it) {
+    fill(it);
+    CacheAnswer answer;
+    ASSERT_TRUE(it.next_answer(answer));
+  };
+  const auto lose = [=](PrivateCache& it) {
+    tell(it);
+    Message snoop;
+    snoop.line = kAddress / kLineBytes;
+    snoop.kind = MessageKind::kInvalidate;
+    it.receive(snoop);
+  };
+  const auto confess = [=](PrivateCache& it) {
+    lose(it);
+    Message response;
+    ASSERT_TRUE(it.next_response(response));
+  };
+  expect_all_differ<PrivateCache>(private_cache, {{"idle", [](PrivateCache&) {}},
+                                                  {"loads", load},
+                                                  {"has asked", ask},
+                                                  {"has the line", fill},
+                                                  {"has told the core", tell},
+                                                  {"has lost the line", lose}});
+  PrivateCache done = private_cache();
+  confess(done);
+  PrivateCache waits = private_cache();
+  lose(waits);
+  EXPECT_NE(state_of(done), state_of(waits));
+}
+
+TEST(Messages, AreDescribedByWhatTheyCarry) {
+  Message message;
+  message.kind = MessageKind::kData;
+  message.agent = 3;
+  message.line = 42;
+  message.grant = Grant::kExclusive;
+  EXPECT_EQ(describe(message), "Data agent 3 line 42 exclusive");
+  message.is_dirty = true;
+  message.has_data = true;
+  message.data[0] = std::byte{0xab};
+  EXPECT_EQ(describe(message), "Data agent 3 line 42 exclusive dirty [ab...]");
+  message = {};
+  message.kind = MessageKind::kInvalidate;
+  message.agent = 1;
+  message.line = 2;
+  message.wants_data = true;
+  EXPECT_EQ(describe(message), "Invalidate agent 1 line 2 wants-data");
+}
+
 }  // namespace
 }  // namespace wharf::sim

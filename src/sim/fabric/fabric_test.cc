@@ -49,5 +49,18 @@ TEST(Fabric, TwoSendersShareOnePort) {
   EXPECT_EQ(fabric.host(2).last_arrival(), picoseconds(4160 * 80 + 1'000'000 + 20 * 4160 * 80 + 1'000'000));
 }
 
+// A rate of 0 is unlimited. Where the time of a byte is a whole number, it is multiplied instead of divided.
+TEST(Fabric, TheTimeOfBytesOnALink) {
+  EXPECT_EQ(serialisation_ps(1500, 0), 0U);
+  EXPECT_EQ(whole_ps_per_byte(0), 0U);
+  EXPECT_EQ(whole_ps_per_byte(400'000'000'000), 20U);
+  EXPECT_EQ(whole_ps_per_byte(8'000'000'000'000), 1U);
+  EXPECT_EQ(whole_ps_per_byte(300'000'000'000), 0U) << "26.7 ps";
+  EXPECT_EQ(whole_ps_per_byte(16'000'000'000'000), 0U) << "half a picosecond";
+  EXPECT_EQ(whole_ps_per_byte(1000), 0U) << "too many for its 32 bits";
+  EXPECT_EQ(serialisation_ps(3, 300'000'000'000), 80U);
+  EXPECT_EQ(serialisation_ps(1, 300'000'000'000), 27U) << "rounded up";
+}
+
 }  // namespace
 }  // namespace wharf::sim

@@ -54,6 +54,17 @@ TEST(LinkOrder, DelayedPacketsDoNotPassEachOther) {
   EXPECT_GT(late, kPackets / 2);
 }
 
+TEST(LinkOrder, ThePacketIsHeldBackForSomeTimeUpToASecond) {
+  const auto taken = [](TimePs delay) {
+    return validate(LinkFaults{.reordering = 0.1, .reorder_delay = delay}).ok();
+  };
+  EXPECT_FALSE(taken(kTimeZero));
+  EXPECT_TRUE(taken(picoseconds(1)));
+  EXPECT_TRUE(taken(seconds(1)));
+  EXPECT_FALSE(taken(seconds(1) + picoseconds(1)));
+  EXPECT_TRUE(validate(LinkFaults{.reorder_delay = kTimeZero}).ok()) << "nothing is held back";
+}
+
 TEST(LinkOrder, ACopyFollowsItsOriginal) {
   for (const TimePs jitter : {kTimeZero, microseconds(3)}) {
     const Outcome doubled = run({.duplication = 1, .jitter = jitter}, true);

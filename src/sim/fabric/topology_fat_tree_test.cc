@@ -181,5 +181,18 @@ TEST(Rails, CountsHopsAndRefusals) {
             "2 segments of 8 rails have no spine, expected at least 1 to join them");
 }
 
+TEST(Rails, TheLargestIsTaken) {
+  RailShape shape;
+  shape.segments = 1;
+  shape.rails = 1;
+  shape.spines = 0;
+  shape.servers_per_segment = kTopologyHostsMax;
+  const auto largest = rail_network(shape);
+  ASSERT_TRUE(largest.ok()) << largest.error().message;
+  EXPECT_EQ(largest->host_count(), kTopologyHostsMax);
+  ++shape.servers_per_segment;
+  EXPECT_FALSE(rail_network(shape).ok());
+}
+
 }  // namespace
 }  // namespace wharf::sim

@@ -2,6 +2,7 @@
 #include "sim/fabric/topology.h"
 
 #include "sim/fabric/topology_cut.h"
+#include "sim/fabric/topology_survey.h"
 
 namespace wharf::sim {
 namespace {
@@ -61,6 +62,36 @@ TEST(Topology, WhatOneHalfCanSendToTheOtherInARing) {
   // passes on 100 Gb/s to the one and 100 to the fourth switch.
   EXPECT_EQ(gbps_between_halves(ring), 300U);
   EXPECT_EQ(gbps_between_halves(back_to_back(link)), 100U);
+}
+
+// Links between switches of one tier lead neither up nor down.
+TEST(Topology, TiersCountTheirLinksUpAndDownApart) {
+  const LinkSpec down{gigabits_per_second(100), microseconds(1)};
+  const LinkSpec across{gigabits_per_second(400), microseconds(9)};
+  const LinkSpec up{gigabits_per_second(200), microseconds(3)};
+  Topology both;
+  for (int i = 0; i < 4; ++i) both.add_host();
+  for (int i = 0; i < 2; ++i) both.add_switch(0, kTimeZero);
+  both.add_switch(1, kTimeZero);
+  for (NodeId i = 0; i < 4; ++i) both.connect(i, 4 + i / 2, down);
+  both.connect(4, 5, across);
+  for (NodeId i = 4; i < 6; ++i) both.connect(i, 6, up);
+  const TopologySummary summary = survey(both);
+  ASSERT_EQ(summary.tiers.size(), 2U);
+  const TierSummary& low = summary.tiers[0];
+  EXPECT_EQ(low.switches, 2U);
+  EXPECT_EQ(low.ports_down_min, 2U);
+  EXPECT_EQ(low.ports_down_max, 2U);
+  EXPECT_EQ(low.ports_up_min, 1U);
+  EXPECT_EQ(low.ports_up_max, 1U);
+  EXPECT_EQ(low.down_gbps, 400U);
+  EXPECT_EQ(low.up_gbps, 400U);
+  EXPECT_EQ(low.link_delay_min, microseconds(1));
+  EXPECT_EQ(low.link_delay_max, microseconds(1));
+  const TierSummary& high = summary.tiers[1];
+  EXPECT_EQ(high.ports_down_max, 2U);
+  EXPECT_EQ(high.ports_up_max, 0U);
+  EXPECT_EQ(high.link_delay_min, microseconds(3));
 }
 
 }  // namespace
