@@ -217,7 +217,8 @@ class Drawer {
     places.insert(places.end(), mmio_.begin(), mmio_.end());
     const std::string first = pick(std::span<const std::string>(places));
     std::string second = first;
-    while (second == first) second = pick(std::span<const std::string>(places));
+    // One of the two is the device's, or the program is not about it.
+    while (second == first) second = pick(std::span<const std::string>(is_memory(first) ? mmio_ : places));
     const bool host_writes = one_in(2) || one_in(2);
     Column& writer = host_writes ? host : device;
     Column& reader = host_writes ? device : host;
