@@ -18,4 +18,9 @@ struct MemoryRoom {
 /// of addresses (`ulimit -v`) leaves. Files are read below `root`; what is not there limits nothing.
 MemoryRoom memory_room(const std::filesystem::path& root = "/");
 
+/// What this process has in memory now, the pages of its files included; 0: the system does not tell.
+std::uint64_t resident_bytes();
+/// Gives memory that was freed back to the system, where the allocator can.
+void return_freed_memory();
+
 }  // namespace wharf

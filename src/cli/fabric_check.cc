@@ -4,77 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 
+#include "cli/flow_samples.h"
 #include "report/counted.h"
 #include "report/wrapped_text.h"
-#include "sim/fabric/topology_survey.h"
 #include "sim/scenario/fabric_memory.h"
 #include "sim/scenario/run_request.h"
 
 namespace wharf::cli {
-namespace {
-
-constexpr std::uint32_t kSampleHosts = 16;
-constexpr std::uint64_t kSampleBytes = 256 << 10U;
-
-/// Hops of packets with data, if each is sent once.
-std::uint64_t data_hops(const sim::Topology& topology, const workload::FlowList& list,
-                        std::uint64_t payload) {
-  sim::PathSurvey paths(topology);
-  std::uint64_t hops = 0;
-  for (const workload::Flow& flow : list.flows)
-    hops += (flow.bytes + payload - 1) / payload * paths.hops(flow.source, flow.destination);
-  return hops;
-}
-
-struct Sample {
-  double hop_ns = 0;          ///< Wall time of one packet-hop.
-  double hops_per_hop = 1.0;  ///< All packet-hops over those of data.
-};
-
-/// Tens of milliseconds of a permutation over a small fat tree of usual links, with the other keys of the
-/// scenario. Nothing where it does not end: then there is no time to tell.
-Result<std::optional<Sample>> measure(const sim::FabricSettings& given) {
-  const sim::FabricSettings usual;
-  sim::FabricSettings settings = given;
-  settings.link_speed = usual.link_speed;
-  settings.hop_latency = usual.hop_latency;
-  settings.switch_latency = usual.switch_latency;
-  settings.routing = sim::Routing::kMinimal;
-  settings.traffic = {};
-  settings.traffic.collective = workload::Collective::kPermutation;
-  settings.traffic.size = kSampleBytes;
-  settings.observation = {};
-  settings.slow_links = 0;
-  settings.links.changes.clear();
-  settings.end = kTimeZero;
-  settings.threads = 1;
-  sim::FabricInputs inputs;
-  inputs.loaded.settings = settings;
-  const auto shape =
-      sim::k_ary_shape(3, kSampleHosts, {settings.link_speed, settings.hop_latency}, settings.switch_latency);
-  if (!shape) return shape.error();
-  auto tree = sim::fat_tree_of(*shape);
-  if (!tree) return tree.error();
-  auto flows = sim::generate_flows(settings.traffic, *tree, settings.seed, std::nullopt);
-  if (!flows) return flows.error();
-  const auto run = sim::derive_fabric_run(settings, *tree, &*shape, *flows);
-  if (!run) return run.error();
-  const auto begin = std::chrono::steady_clock::now();
-  const auto report = sim::run_flows(*tree, *flows, run->config, {});
-  if (!report) return report.error();
-  const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
-  if (report->outcome != sim::FabricOutcome::kFinished) return std::optional<Sample>();
-  const auto hops = static_cast<double>(std::max<std::uint64_t>(report->hops, 1));
-  const auto data = static_cast<double>(data_hops(*tree, *flows, settings.payload));
-  return std::optional(Sample{taken.count() / hops, std::max(1.0, hops / data)});
-}
-
-}  // namespace
 
 Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& console) {
   const auto asked = scenario.request();
@@ -86,15 +25,16 @@ Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& co
   if (!derived) return derived.error();
   WHARF_TRY(sim::check_flows(topology, inputs->flows, derived->config));
   const sim::FabricSettings& settings = inputs->loaded.settings;
-  const auto sample = measure(settings);
+  std::uint64_t bytes = 0;
+  for (const workload::Flow& flow : inputs->flows.flows) bytes += flow.bytes;
+  const std::uint64_t least_memory = sim::estimate_memory(topology, inputs->flows, derived->config);
+  const auto sample = sample_flows(settings, *inputs);
   if (!sample) return sample.error();
-  const Sample of = sample->value_or(Sample());
+  const FlowSamples of = sample->value_or(FlowSamples());
   const double hops =
       static_cast<double>(data_hops(topology, inputs->flows, settings.payload)) * of.hops_per_hop;
   const double seconds_taken = hops * of.hop_ns / 1e9;
-  std::uint64_t bytes = 0;
-  for (const workload::Flow& flow : inputs->flows.flows) bytes += flow.bytes;
-  const std::uint64_t memory = sim::estimate_memory(topology, inputs->flows, derived->config);
+  const std::uint64_t memory = *sample ? memory_of(of, *inputs) : least_memory;
   for (const auto* remarks : {&inputs->remarks, &derived->remarks}) {
     for (const std::string& line : *remarks) console.remark(line);
   }

@@ -35,7 +35,8 @@ struct LoadedValue {
 /// complete at once with kUnsupportedOpcode; `supports` tells beforehand.
 template <typename R>
 concept RemoteMemory = requires(R& remote, std::uint64_t local, RemoteAddress target, std::uint32_t length,
-                                std::uint64_t value, Verb verb, const WorkRequest& request) {
+                                std::uint64_t value, Verb verb, const WorkRequest& request,
+                                const ReceiveRequest& receive) {
   /// The memory that the peer exposes to this object.
   { remote.segment() } -> std::convertible_to<RemoteSegment>;
   { remote.supports(verb) } -> std::convertible_to<bool>;
@@ -47,11 +48,17 @@ concept RemoteMemory = requires(R& remote, std::uint64_t local, RemoteAddress ta
   { remote.send(local, length) } -> AwaitableOf<Completion>;
   /// Posts a receive entry and waits for the message that lands in it.
   { remote.receive(local, length) } -> AwaitableOf<Completion>;
+  /// Any receive request, all fields honoured.
+  { remote.receive(receive) } -> AwaitableOf<Completion>;
   { remote.fetch_add(target, value) } -> AwaitableOf<Completion>;
   { remote.compare_swap(target, value, value) } -> AwaitableOf<Completion>;  // compare, swap
   /// Synchronous access of 1, 2, 4 or 8 bytes through the load/store path and the caches in front of it.
   { remote.load(target, length) } -> AwaitableOf<LoadedValue>;
   { remote.store(target, length, value) } -> AwaitableOf<CompletionStatus>;
+  /// Ends when the remote memory has what stores that have ended put into the `length` bytes from `target`,
+  /// and caches kept: every dirty line of them is written back, and stays in the caches, clean. With the
+  /// status of the first line that was lost, if one was. At once where nothing is kept.
+  { remote.publish(target, length) } -> AwaitableOf<CompletionStatus>;
 };
 
 }  // namespace wharf::verbs

@@ -153,6 +153,7 @@ struct LoadStore {
   std::uint32_t length = 64;  ///< Bytes transferred: 64 << n, n in 0..7 (UB-Base 2.0.1 8.3).
   std::uint64_t byte_mask = ~std::uint64_t{0};  ///< Stores: which bytes of the 64 are written.
   wire::Payload data;                           ///< Stores: `length` bytes.
+  bool write_back = false;  ///< Stores: bytes that a cache gives up, stored for their programs before.
   wire::OperationTag operation;
 };
 

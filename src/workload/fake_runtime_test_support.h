@@ -3,6 +3,7 @@
 // with random delays, so that operations complete in any order. It can be told to break its promises.
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <span>
 #include <utility>
@@ -189,6 +191,11 @@ struct FakeTarget {
   std::span<std::byte> elsewhere;                ///< Not empty: in place of `memory`, some of a core's own.
   std::vector<std::byte> at_begin;               ///< For stale reads.
   std::map<std::uint64_t, std::uint64_t> reads;  ///< Reads by address.
+  struct Published {
+    std::uint64_t address;
+    std::uint32_t length;
+  };
+  std::vector<Published> published;  ///< Ranges, in order.
 
   std::span<std::byte> bytes() { return elsewhere.empty() ? std::span<std::byte>(memory) : elsewhere; }
 };
@@ -220,7 +227,7 @@ class FakeRemote {
       return write_imm(request.local[0].address, request.remote, request.length, request.immediate);
     }
     if (request.verb == verbs::Verb::kSend || request.verb == verbs::Verb::kSendImm) {
-      return send(request.local[0].address, request.length);
+      return send(request.local[0].address, request.length, tag_of(request), request.verb);
     }
     if (request.verb == verbs::Verb::kFetchAdd) return fetch_add(request.remote, request.operand[0]);
     if (request.verb == verbs::Verb::kCompareSwap) {
@@ -262,7 +269,7 @@ class FakeRemote {
     operation.effect = [this, length, inner = std::move(operation.effect)](verbs::Completion& completion) {
       inner(completion);
       if (!completion.ok()) return;
-      peer_->arrived_.push_back({{}, length, verbs::Verb::kWriteImm});
+      peer_->arrived_.push_back({{}, length, verbs::Verb::kWriteImm, {}});
       peer_->match();
     };
     return operation;
@@ -286,11 +293,16 @@ class FakeRemote {
       if (before == compare || faults_.compare_swap_ignores_compare) store_le64(at(target.address), swap);
     });
   }
-  Request send(std::uint64_t local, std::uint32_t length) {
-    return request([this, local, length](verbs::Completion&) {
+  template <typename R>
+  static std::optional<std::uint64_t> tag_of(const R& request) {
+    return request.tagged ? std::optional(request.tag) : std::nullopt;
+  }
+  Request send(std::uint64_t local, std::uint32_t length, std::optional<std::uint64_t> tag = {},
+               verbs::Verb verb = verbs::Verb::kSend) {
+    return request([this, local, length, tag, verb](verbs::Completion&) {
       const std::span<const std::byte> bytes = core_.bytes(local, Bytes{length});
       for (int copy = 0; copy < (faults_.double_messages ? 2 : 1); ++copy) {
-        peer_->arrived_.push_back({{bytes.begin(), bytes.end()}, length, verbs::Verb::kSend});
+        peer_->arrived_.push_back({{bytes.begin(), bytes.end()}, length, verb, tag});
         peer_->match();
       }
     });
@@ -301,6 +313,7 @@ class FakeRemote {
     FakeRemote& remote;
     std::uint64_t local;
     std::uint32_t length;
+    std::optional<std::uint64_t> tag{};
     std::coroutine_handle<> handle = nullptr;
     verbs::Completion completion{};
     bool await_ready() const { return false; }
@@ -312,6 +325,9 @@ class FakeRemote {
     verbs::Completion await_resume() const { return completion; }
   };
   Receive receive(std::uint64_t local, std::uint32_t length) { return {*this, local, length}; }
+  Receive receive(const verbs::ReceiveRequest& request) {
+    return {*this, request.local[0].address, request.local[0].length, tag_of(request)};
+  }
 
   FakeOperation<verbs::LoadedValue> load(verbs::RemoteAddress from, std::uint32_t length) {
     const bool fails = due(faults_.fail_every, requests_);
@@ -334,6 +350,13 @@ class FakeRemote {
               }
             }};
   }
+  FakeOperation<verbs::CompletionStatus> publish(verbs::RemoteAddress from, std::uint32_t length) {
+    const bool fails = due(faults_.fail_every, requests_);
+    return {scheduler_, [this, from, length, fails](verbs::CompletionStatus& status) {
+              target_.published.push_back({from.address, length});
+              if (fails) status = verbs::CompletionStatus::kRetryExhausted;
+            }};
+  }
 
  private:
   /// What consumes a receive entry; a write with immediate brings no bytes to it.
@@ -341,6 +364,7 @@ class FakeRemote {
     std::vector<std::byte> bytes;
     std::uint32_t length;
     verbs::Verb verb;
+    std::optional<std::uint64_t> tag;
   };
 
   static bool due(std::uint32_t every, std::uint64_t& count) { return every != 0 && ++count % every == 0; }
@@ -362,13 +386,19 @@ class FakeRemote {
   void copy_to_target(std::uint64_t to, const std::byte* bytes, std::uint32_t length) {
     if (!due(faults_.lose_write_every, writes_)) std::memcpy(at(to), bytes, length);
   }
-  /// Gives messages to waiting receives, in order.
+  /// Gives messages to the first waiting receives of the same tag, or without one as they are, in order.
   void match() {
-    while (!arrived_.empty() && !waiting_.empty()) {
-      Receive* receive = waiting_.front();
-      waiting_.pop_front();
-      const Arrival arrival = std::move(arrived_.front());
-      arrived_.pop_front();
+    for (std::size_t next = 0; next < arrived_.size();) {
+      const auto taker = std::find_if(waiting_.begin(), waiting_.end(),
+                                      [&](const Receive* each) { return each->tag == arrived_[next].tag; });
+      if (taker == waiting_.end()) {
+        ++next;
+        continue;
+      }
+      Receive* receive = *taker;
+      waiting_.erase(taker);
+      const Arrival arrival = std::move(arrived_[next]);
+      arrived_.erase(arrived_.begin() + static_cast<std::ptrdiff_t>(next));
       const std::vector<std::byte>& message = arrival.bytes;
       WHARF_CHECK(message.size() <= receive->length);
       if (!message.empty()) {

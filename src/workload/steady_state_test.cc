@@ -84,6 +84,7 @@ class InstantRemote {
   }
   Ready<verbs::Completion> send(std::uint64_t, std::uint32_t) { return done(); }
   Ready<verbs::Completion> receive(std::uint64_t, std::uint32_t) { return done(); }
+  Ready<verbs::Completion> receive(const verbs::ReceiveRequest&) { return done(); }
   Ready<verbs::Completion> fetch_add(verbs::RemoteAddress target, std::uint64_t value) {
     const std::uint64_t before = load_le64(at(target));
     store_le64(at(target), before + value);
@@ -102,6 +103,10 @@ class InstantRemote {
   Ready<verbs::CompletionStatus> store(verbs::RemoteAddress to, std::uint32_t, std::uint64_t value) {
     core_.sleep(nanoseconds(500));
     store_le64(at(to), value);
+    return {};
+  }
+  Ready<verbs::CompletionStatus> publish(verbs::RemoteAddress, std::uint32_t) {
+    core_.sleep(nanoseconds(500));
     return {};
   }
 

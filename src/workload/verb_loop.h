@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/bytes.h"
 #include "base/line.h"
 #include "verbs/verb.h"
@@ -30,10 +32,23 @@ struct VerbLoopConfig {
   verbs::OrderTag order_tag = verbs::OrderTag::kNone;
   bool fence = false;
   bool completion_in_order = true;
-  double hot_fraction = 0;        ///< Share of the operations that fall on the hot blocks, drawn for each.
-  std::uint32_t hot_blocks = 32;  ///< The first blocks of the region; the others are then cold. At least 1.
+  double hot_fraction = 0;          ///< Share of the operations that fall on the hot blocks, drawn for each.
+  std::uint32_t hot_blocks = 32;    ///< The first blocks of the region; the others are then cold. At least 1.
+  std::uint32_t tags = 0;           ///< Sends are matched by so many tags, in turn; 0: by none.
+  std::uint64_t publish_every = 0;  ///< Stores of a worker after which it publishes them; 0: never.
   TimePs start_delay = microseconds(10);
 };
+
+/// Bytes of a range that is published at once.
+inline constexpr std::uint64_t kMostPublished = std::uint64_t{1} << 30U;
+
+/// Receive entries that party 1 keeps posted per worker of party 0, so that no message waits for one.
+inline constexpr std::uint32_t kEntriesPerWorker = 4;
+
+/// Whether messages have tags.
+constexpr bool is_tagged(const VerbLoopConfig& config) {
+  return config.tags != 0 && verbs::is_send(config.verb);
+}
 
 /// Whether party 1 has to keep receive entries posted.
 constexpr bool needs_receiver(const VerbLoopConfig& config) {
@@ -69,6 +84,16 @@ void bind_keys(VerbLoopConfig& config, Keys& keys) {
                    "share of the operations that fall on a few hot blocks");
   keys.integer("hot_blocks", config.hot_blocks, "hot blocks, with a hot_fraction above 0", 1,
                std::int64_t{1} << 31);
+  keys.integer(
+      "tags", config.tags,
+      "Ultra Ethernet: sends take so many tags in turn, and only a receive of the same tag takes one; 0: "
+      "no tags",
+      0, 4096);
+  keys.integer(
+      "publish_every", config.publish_every,
+      "stores: after so many a program waits until the remote has them (write-back caches keep them); 0: "
+      "never",
+      0, std::int64_t{1} << 31);
   keys.time("start_delay", config.start_delay,
             "send verbs: how long party 0 waits for party 1's receive entries");
 }
@@ -103,6 +128,11 @@ inline Result<void> check(const VerbLoopConfig& config, Party party) {
   if (verbs::is_atomic(config.verb) && payload != 4 && payload != 8 && payload != 16) {
     return refuse("payload", payload, "4, 8 or 16 bytes for an atomic");
   }
+  // What is published at once is one range.
+  if (config.publish_every > 1 && (config.order != BlockOrder::kSequential || config.hot_fraction > 0))
+    return refuse("publish_every", config.publish_every, "0 or 1 where blocks are not touched in sequence");
+  if (config.publish_every > 1 && config.region_bytes > kMostPublished)
+    return refuse("region_bytes", config.region_bytes, "at most 1GiB with publish_every above 1");
   if (config.region_bytes < block_bytes(config))
     return refuse("region_bytes", config.region_bytes, "at least `payload`");
   if (config.hot_fraction > 0 && config.region_bytes / block_bytes(config) <= config.hot_blocks) {
@@ -110,6 +140,10 @@ inline Result<void> check(const VerbLoopConfig& config, Party party) {
   }
   if (needs_receiver(config) && party.count != 2)
     return refuse("parties", party.count, "2: one sends, one receives");
+  // Each tag has a receiver.
+  const std::uint32_t receivers = kEntriesPerWorker * config.loop.concurrency;
+  if (verbs::is_send(config.verb) && config.tags > receivers)
+    return refuse("tags", config.tags, fmt::format("at most {}, the receives that are posted", receivers));
   return {};
 }
 
@@ -205,9 +239,6 @@ namespace verb_loop_detail {
 template <typename R, typename C>
 using Users = Crew<VerbLoopConfig, VerbLoopResult, R, C>;
 
-/// Receive entries that party 1 keeps posted per worker of party 0, so that no message waits for one.
-inline constexpr std::uint32_t kEntriesPerWorker = 4;
-
 /// The block that operation `number` touches: hot ones at random, cold ones in the order of the config.
 inline std::uint64_t block_of(const VerbLoopConfig& config, Probability hot, std::uint64_t number,
                               RandomStream& random) {
@@ -219,9 +250,21 @@ inline std::uint64_t block_of(const VerbLoopConfig& config, Probability hot, std
 
 /// What ends one receiver: an empty message. Of another verb than the one that is repeated, so that results
 /// keep them apart.
-inline verbs::WorkRequest stop_request(const VerbLoopConfig& config) {
+inline verbs::WorkRequest stop_request(const VerbLoopConfig& config, std::uint32_t receiver) {
   verbs::WorkRequest request;
   request.verb = config.verb == verbs::Verb::kSend ? verbs::Verb::kSendImm : verbs::Verb::kSend;
+  request.tagged = is_tagged(config);
+  if (request.tagged) request.tag = receiver % config.tags;
+  return request;
+}
+/// What receiver number `receiver` posts, for messages to `local`.
+inline verbs::ReceiveRequest receive_request(const VerbLoopConfig& config, std::uint32_t receiver,
+                                             std::uint64_t local) {
+  verbs::ReceiveRequest request;
+  request.local_count = 1;
+  request.local[0] = {local, config.payload};
+  request.tagged = is_tagged(config);
+  if (request.tagged) request.tag = receiver % config.tags;
   return request;
 }
 inline bool is_stop(const verbs::Completion& received) {
@@ -240,6 +283,25 @@ void fill_block(Users<R, C>& crew, std::uint64_t local, std::uint64_t offset) {
   fill_words(bytes.subspan(lead), seed, (offset + lead) / 8);
 }
 
+/// What a worker has stored and not yet published.
+class Unpublished {
+ public:
+  void add(std::uint64_t offset, std::uint64_t bytes) {
+    first_ = stores_ == 0 ? offset : std::min(first_, offset);
+    end_ = stores_ == 0 ? offset + bytes : std::max(end_, offset + bytes);
+    ++stores_;
+  }
+  std::uint64_t stores() const { return stores_; }
+  std::uint64_t first() const { return first_; }
+  std::uint32_t bytes() const { return static_cast<std::uint32_t>(end_ - first_); }
+  void clear() { stores_ = 0; }
+
+ private:
+  std::uint64_t first_ = 0;
+  std::uint64_t end_ = 0;
+  std::uint64_t stores_ = 0;
+};
+
 template <typename R, typename C>
 verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
   const VerbLoopConfig& config = crew.config;
@@ -250,6 +312,7 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
   if (verbs::is_send(config.verb)) {
     fill_words(crew.core.bytes(local, Bytes{config.payload}), message_seed(crew.seed), 0);
   }
+  Unpublished unpublished;
   Loop::Ticket ticket;
   while (crew.loop.take(crew.core.now(), ticket)) {
     if (ticket.wait > kTimeZero) co_await crew.core.sleep(ticket.wait);
@@ -270,6 +333,13 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
       }
     } else if (config.verb == verbs::Verb::kStore) {
       status = co_await crew.remote.store(crew.at(offset), config.payload, stored_word(crew.seed, offset));
+      unpublished.add(offset, config.payload);
+      if (unpublished.stores() == config.publish_every) {
+        const verbs::CompletionStatus published =
+            co_await crew.remote.publish(crew.at(unpublished.first()), unpublished.bytes());
+        if (status == verbs::CompletionStatus::kSuccess) status = published;
+        unpublished.clear();
+      }
     } else {
       verbs::WorkRequest request;
       request.verb = config.verb;
@@ -280,6 +350,8 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
       request.notify = crew.at(offset);
       request.immediate = ticket.number;
       request.length = config.payload;
+      request.tagged = is_tagged(config);
+      if (request.tagged) request.tag = ticket.number % config.tags;
       if (verbs::is_atomic(config.verb)) {
         request.width = static_cast<std::uint8_t>(config.payload);
         request.operand[0] = 1;
@@ -305,10 +377,11 @@ verbs::Task<void> repeat(Users<R, C>& crew, std::uint32_t worker) {
 
 /// Party 1: takes messages until an empty one says that it is over.
 template <typename R, typename C>
-verbs::Task<void> take_messages(Users<R, C>& crew, std::uint32_t) {
+verbs::Task<void> take_messages(Users<R, C>& crew, std::uint32_t receiver) {
   const std::uint64_t local = crew.core.allocate(Bytes{crew.config.payload});
   for (;;) {
-    const verbs::Completion received = co_await crew.remote.receive(local, crew.config.payload);
+    const verbs::Completion received =
+        co_await crew.remote.receive(receive_request(crew.config, receiver, local));
     if (!received.ok()) break;
     if (is_stop(received)) break;
     ++crew.result.received;
@@ -330,7 +403,7 @@ verbs::Task<void> run(const VerbLoopConfig& config, Party party, std::uint64_t s
                       VerbLoopResult& result) {
   WHARF_CHECK(check(config, party).ok());
   verb_loop_detail::Users<R, C> crew(config, party, seed, remote, core, result);
-  const std::uint32_t receivers = verb_loop_detail::kEntriesPerWorker * config.loop.concurrency;
+  const std::uint32_t receivers = kEntriesPerWorker * config.loop.concurrency;
   if (needs_receiver(config) && party.index == 1) {
     crew.join.spawn(core, receivers,
                     [&crew](std::uint32_t worker) { return verb_loop_detail::take_messages(crew, worker); });
@@ -348,7 +421,7 @@ verbs::Task<void> run(const VerbLoopConfig& config, Party party, std::uint64_t s
   co_await crew.join.all();
   if (!needs_receiver(config)) co_return;
   for (std::uint32_t i = 0; i < receivers; ++i) {
-    const verbs::Completion sent = co_await remote.execute(verb_loop_detail::stop_request(config));
+    const verbs::Completion sent = co_await remote.execute(verb_loop_detail::stop_request(config, i));
     if (!sent.ok()) break;  // Then the receive entries are flushed.
   }
 }

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "base/bytes.h"
 #include "workload/run_test_support.h"
 
@@ -100,6 +103,58 @@ TEST(VerbLoop, AMessageDeliveredTwiceIsNoticed) {
   const VerbLoopConfig config = transfers(verbs::Verb::kSend);
   const FakeRun run = fake_run(config, 2, {.double_messages = true});
   EXPECT_FALSE(run.verdict.holds());
+}
+
+TEST(VerbLoop, StoresArePublishedAfterSoMany) {
+  VerbLoopConfig config;
+  config.verb = verbs::Verb::kStore;
+  config.payload = 8;
+  config.region_bytes = 64 * 4;
+  config.loop.operations = 10;
+  config.publish_every = 3;
+  FakeFaults with;
+  with.load_store = true;
+  const FakeRun run = fake_run(config, 1, with);
+  EXPECT_TRUE(run.verdict.holds());
+  // Blocks 0 to 2, then 3, 0, 1, then 2, 3, 0; the last store is left to the cache.
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> ranges;
+  for (const FakeTarget::Published& each : run.target.published)
+    ranges.emplace_back(each.address - run.target.published.front().address, each.length);
+  EXPECT_EQ(ranges, (std::vector<std::pair<std::uint64_t, std::uint32_t>>{
+                        {0, 2 * 64 + 8}, {0, 3 * 64 + 8}, {0, 3 * 64 + 8}}));
+  config.publish_every = 0;
+  EXPECT_TRUE(fake_run(config, 1, with).target.published.empty());
+}
+
+TEST(VerbLoop, PublishingIsRefusedWhereItCannotBe) {
+  VerbLoopConfig config;
+  config.verb = verbs::Verb::kStore;
+  config.payload = 8;
+  config.publish_every = 1;
+  config.order = BlockOrder::kRandom;
+  EXPECT_TRUE(check(config, Party{}).ok());
+  config.publish_every = 2;
+  EXPECT_FALSE(check(config, Party{}).ok());
+  config.order = BlockOrder::kSequential;
+  EXPECT_TRUE(check(config, Party{}).ok());
+  config.region_bytes = kMostPublished + 64;
+  EXPECT_FALSE(check(config, Party{}).ok());
+}
+
+TEST(VerbLoop, TaggedMessagesReachReceivesOfTheirTag) {
+  VerbLoopConfig config;
+  config.verb = verbs::Verb::kSend;
+  config.loop.operations = 40;
+  config.loop.concurrency = 2;
+  config.tags = 5;
+  const FakeRun run = fake_run(config, 2);
+  EXPECT_TRUE(run.verdict.holds());
+  EXPECT_EQ(run.unfinished, 0U);
+  EXPECT_EQ(run.result<VerbLoopResult>(1).received, 40U);
+  config.tags = 9;  // Eight receives are posted.
+  EXPECT_FALSE(check(config, Party{0, 2}).ok());
+  config.tags = 8;
+  EXPECT_TRUE(check(config, Party{0, 2}).ok());
 }
 
 }  // namespace

@@ -72,6 +72,34 @@ TEST(CliEstimate, OperationsEventsAndMemoryAreWithinAFactorOfTwo) {
   }
 }
 
+TEST(CliEstimate, MemoryOfFlowsIsWithinAFactorOfTwo) {
+  if (!kPlainMemory) return;
+  struct Flows {
+    const char* topology;
+    const char* collective;
+    const char* size;
+  };
+  const ScratchDirectory scratch;
+  for (const char* protocol : {"uet", "ub", "roce"}) {
+    for (const Flows& flows :
+         {Flows{"fat_tree:1024", "permutation", "64KiB"}, Flows{"fat_tree:54", "all_to_all", "32KiB"},
+          Flows{"fat_tree:432", "incast", "16KiB"}}) {
+      std::ofstream(scratch / "f.toml")
+          << "[topology]\nfrom = \"" << flows.topology << "\"\n[traffic]\ncollective = \"" << flows.collective
+          << "\"\nsize = \"" << flows.size << "\"\n[fabric]\nprotocol = \"" << protocol << "\"\n";
+      std::vector<std::string> arguments{"check", scratch / "f.toml", "--json"};
+      const std::string what = std::string(protocol) + " " + flows.collective;
+      const Outcome checked = wharf(arguments);
+      ASSERT_EQ(checked.exit_code, 0) << what << checked.err;
+      arguments[0] = "run";
+      const Outcome ran = wharf(arguments);
+      ASSERT_EQ(ran.exit_code, 0) << what << ran.err;
+      expect_within_factor_of_two(checked.json()["estimate"]["memory_bytes"].get<double>(),
+                                  static_cast<double>(ran.resident_bytes), what);
+    }
+  }
+}
+
 /// wharf with `arguments`, which can have so many kibibytes of addresses.
 Outcome wharf_within(std::uint64_t kibibytes, const std::vector<std::string>& arguments) {
   std::vector<std::string> command{"bash", "-c", "ulimit -v " + std::to_string(kibibytes) + " && exec \"$@\"",

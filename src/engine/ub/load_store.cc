@@ -261,11 +261,12 @@ bool LoadStorePath::transmit_request(TimePs now, wire::Packet& out) {
   header.opcode = wire::TaOpcode::kRead;
   if (slot.access.verb == verbs::Verb::kStore) {
     if (whole(slot.access)) {
-      header.opcode = wire::TaOpcode::kWrite;
+      header.opcode = slot.access.write_back ? wire::TaOpcode::kWriteback : wire::TaOpcode::kWrite;
       out.payload = slot.access.data;
       parts_.payloads.retain(out.payload.buffer);
     } else {
-      header.opcode = wire::TaOpcode::kWriteByteEnable;
+      header.opcode =
+          slot.access.write_back ? wire::TaOpcode::kWritebackByteEnable : wire::TaOpcode::kWriteByteEnable;
       const std::uint32_t mask_bytes = wire::byte_enable_bytes(kLineBytes);
       const wire::BufferId buffer = parts_.payloads.acquire(mask_bytes + kLineBytes);
       std::byte* bytes = parts_.payloads.data(buffer);

@@ -3,7 +3,10 @@
 // [UB-Base 2.0.1 8.3]
 #include "engine/ub/load_store.h"
 
+#include <gmock/gmock.h>
+
 #include <map>
+#include <vector>
 
 #include "tests/support/ub_world.h"
 
@@ -36,6 +39,33 @@ class LoadStoreTest : public ::testing::Test {
     return world.pair().host(0).load_store_results;
   }
 };
+
+// [UB-Base 2.0.1 7.4: 0x17, 0x18] What a cache gives up goes as a Writeback, whole or with a mask, and is
+// placed as a store is.
+TEST_F(LoadStoreTest, LinesThatACacheGivesUpAreWritebacks) {
+  World world;
+  std::vector<wire::TaOpcode> sent;
+  world.pair().wire().options().drop_if = [&](const wire::Packet& packet) {
+    if (packet.source.number == 0) sent.push_back(packet.ub.request.opcode);
+    return false;
+  };
+  for (const bool write_back : {true, false}) {
+    for (const bool whole : {true, false}) {
+      auto access = store(world, write_back ? 1 : 2);
+      access.write_back = write_back;
+      if (!whole) access.byte_mask = 0xff00;
+      world.pair().issue(0, access);
+      world.run();
+      if (whole) {
+        EXPECT_TRUE(holds(world, write_back ? 1 : 2));
+      }
+    }
+  }
+  EXPECT_THAT(sent, testing::ElementsAre(wire::TaOpcode::kWriteback, wire::TaOpcode::kWritebackByteEnable,
+                                         wire::TaOpcode::kWrite, wire::TaOpcode::kWriteByteEnable));
+  ASSERT_EQ(results(world).size(), 4u);
+  for (const auto& result : results(world)) EXPECT_EQ(result.status, CompletionStatus::kSuccess);
+}
 
 TEST_F(LoadStoreTest, WrongTokenValueOrRangeIsRefusedAndMemoryUntouched) {
   World world;

@@ -60,7 +60,9 @@ Result<void> UetEngine::destroy_queue(TimePs now, engine::QueueId queue) {
 }
 
 Result<verbs::SegmentToken> UetEngine::register_segment(TimePs now, const verbs::SegmentConfig& config) {
-  return register_region(now, config, parts_->config.endpoint.job_id, std::nullopt, false);
+  // What goes without a connection unless a request says otherwise may go anywhere.
+  const bool idempotent = parts_->config.one_sided_delivery == verbs::Delivery::kIdempotent;
+  return register_region(now, config, parts_->config.endpoint.job_id, std::nullopt, idempotent);
 }
 
 Result<verbs::SegmentToken> UetEngine::register_region(TimePs, const verbs::SegmentConfig& config,

@@ -94,6 +94,9 @@ class LiveRemote {
   LiveCore::Ready<verbs::CompletionStatus> store(verbs::RemoteAddress, std::uint32_t, std::uint64_t) {
     return {verbs::CompletionStatus::kUnsupportedOpcode};
   }
+  LiveCore::Ready<verbs::CompletionStatus> publish(verbs::RemoteAddress, std::uint32_t) {
+    return {verbs::CompletionStatus::kSuccess};
+  }
 
  private:
   verbs::WorkRequest message(verbs::Verb verb, std::uint64_t local, std::uint32_t length) const {

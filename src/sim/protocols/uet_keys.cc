@@ -68,8 +68,12 @@ congestion::NsccConfig nscc_config(const SenderEnds& sender, const UetEnds& ends
   return nscc;
 }
 
-constexpr std::array<Choice<verbs::Delivery>, 2> kDeliveries{
-    {{"rud", verbs::Delivery::kUnordered}, {"rod", verbs::Delivery::kOrdered}}};
+constexpr std::array<Choice<verbs::Delivery>, 3> kOneSided{{{"rud", verbs::Delivery::kUnordered},
+                                                            {"rod", verbs::Delivery::kOrdered},
+                                                            {"rudi", verbs::Delivery::kIdempotent}}};
+constexpr std::array<Choice<verbs::Delivery>, 3> kTwoSided{{{"rud", verbs::Delivery::kUnordered},
+                                                            {"rod", verbs::Delivery::kOrdered},
+                                                            {"uud", verbs::Delivery::kDatagram}}};
 constexpr std::array<Choice<uet::LargeSend>, 3> kLargeSends{{{"eager", uet::LargeSend::kEager},
                                                              {"rendezvous", uet::LargeSend::kRendezvous},
                                                              {"deferrable", uet::LargeSend::kDeferrable}}};
@@ -238,6 +242,21 @@ void UetEnds::bind(Binder& binder, const SenderEnds& sender, UetEnds& ends) {
 
 Result<void> UetEnds::check(const SenderEnds& sender, const UetEnds&) { return check_ends(sender, "fabric"); }
 
+/// What the headers of requests say of their ends. [UE 1.0 3.4]
+void bind_addresses(Binder& binder, UetSettings& uet) {
+  binder.integer("job_id", uet.endpoint.job_id, "the job of every endpoint (JobID)", 1, 0xff'ffff);
+  binder.flag("relative_addresses", uet.endpoint.relative,
+              "PIDonFEP is counted within the job; false: within the fabric endpoint");
+  binder.integer("pid_on_fep", uet.endpoint.pid_on_fep, "the process of every endpoint (PIDonFEP)", 0, 0xfff);
+  binder.integer("resource_index", uet.endpoint.resource_index,
+                 "of the first endpoint of a host; further ones count up", 1, 0xfff);
+  binder.integer("initiator_id", uet.initiator_id, "what requests say of who asks, such as a rank", 0,
+                 0xffff'ffff);
+  binder.integer_or("drawn", UetSettings::kPsnDrawn, "start_psn", uet.start_psn,
+                    "the first packet number of an identifier's first connection (Start_PSN)", 0,
+                    0xffff'fffe);
+}
+
 void UetProtocol::bind(Binder& binder, Settings& uet, const ProtocolKeyScope& scope) {
   const Binder::Section section(binder, "uet", scope.active, "only with model.stack = \"uet\"");
   binder.bytes("payload", uet.payload, "of a full packet, an even number", 256, uet::kPayloadMtuMost);
@@ -259,9 +278,12 @@ void UetProtocol::bind(Binder& binder, Settings& uet, const ProtocolKeyScope& sc
                     "NACKs of a packet before a peer is given up (Max_NACK_Retx_Cnt)", 0, 30);
   binder.time("tail_loss_time", uet.tail_loss_time,
               "a probe after so much silence finds a lost last packet; 0ns: never (Tail_Loss_Time)");
-  binder.choice<verbs::Delivery>("one_sided", uet.one_sided, kDeliveries,
-                                 "delivery of reads, writes and atomics: unordered (RUD) or ordered (ROD)");
-  binder.choice<verbs::Delivery>("two_sided", uet.two_sided, kDeliveries, "delivery of sends");
+  binder.choice<verbs::Delivery>("one_sided", uet.one_sided, kOneSided,
+                                 "delivery of reads, writes and atomics: unordered (RUD), ordered (ROD), or "
+                                 "reads and plain writes at least once and without connections (RUDI)");
+  binder.choice<verbs::Delivery>("two_sided", uet.two_sided, kTwoSided,
+                                 "delivery of sends: unordered (RUD), ordered (ROD), or as datagrams of one "
+                                 "packet that may be lost (UUD)");
   binder.choice<uet::LargeSend>("large_send", uet.large_send, kLargeSends,
                                 "how sends above uet.large_send_bytes go");
   binder.bytes("large_send_bytes", uet.large_send_bytes, "sends longer than this are large", 0, 1ULL << 30U);
@@ -281,6 +303,7 @@ void UetProtocol::bind(Binder& binder, Settings& uet, const ProtocolKeyScope& sc
               "a connection that is idle for so long is closed; 0ns: never");
   binder.integer("fetch_ahead", uet.fetch_ahead, "packets whose payload is fetched before they leave", 1,
                  4096);
+  bind_addresses(binder, uet);
   bind_dcqcn(binder, uet);
 }
 
@@ -333,7 +356,32 @@ uet::UetConfig UetProtocol::derive(const Settings& settings, const LinkConfig& l
   uet.small_headers = settings.small_headers;
   uet.medium_headers = settings.medium_headers;
   uet.fetch_ahead_packets = settings.fetch_ahead;
+  uet.endpoint = settings.endpoint;
+  uet.initiator_id = settings.initiator_id;
+  if (settings.start_psn != UetSettings::kPsnDrawn) uet.start_psn = settings.start_psn;
   return uet;
+}
+
+Result<void> UetProtocol::check_program(const Settings& settings, const workload::WorkloadConfig& config,
+                                        std::string_view section) {
+  const bool idempotent = settings.one_sided == verbs::Delivery::kIdempotent;
+  const bool datagrams = settings.two_sided == verbs::Delivery::kDatagram;
+  for (const verbs::Verb verb : workload::verbs_needed(config, false)) {
+    if (verbs::is_send(verb) || !idempotent || verb == verbs::Verb::kRead || verb == verbs::Verb::kWrite)
+      continue;
+    return input_error(
+        fmt::format("{}.workload = \"{}\" needs {}, which must happen once, and model.uet.one_sided = "
+                    "\"rudi\" may repeat "
+                    "it, expected model.uet.one_sided = \"rud\", or a program of reads and writes",
+                    section, workload::name(workload::kind_of(config)), verbs::name(verb)));
+  }
+  const auto* loop = std::get_if<workload::VerbLoopConfig>(&config);
+  if (!datagrams || loop == nullptr || !verbs::is_send(loop->verb) || loop->payload <= settings.payload)
+    return {};
+  return input_error(
+      fmt::format("{}.payload is {}, expected at most {}, one packet of model.uet.payload, with "
+                  "model.uet.two_sided = \"uud\"",
+                  section, format_bytes(Bytes{loop->payload}), format_bytes(Bytes{settings.payload})));
 }
 
 Result<void> UetProtocol::check(const Settings& settings, const LinkConfig& link, const HostConfig& host) {

@@ -17,6 +17,7 @@
 #include "sim/config/binder.h"
 #include "sim/fabric/link_config.h"
 #include "sim/protocols/protocol.h"
+#include "workload/workload.h"
 
 namespace wharf::sim {
 
@@ -98,6 +99,12 @@ struct UetSettings : SenderEnds, UetEnds {
   bool medium_headers = false;
   std::uint32_t fetch_ahead = 16;
   TimePs idle_timeout{};  ///< Zero: what is idle stays open.
+  uet::EndpointAddress endpoint;
+  std::uint32_t initiator_id = 16;
+  std::uint32_t start_psn = kPsnDrawn;
+
+  /// start_psn: each connection draws its first number.
+  static constexpr std::uint32_t kPsnDrawn = 0xffff'ffff;
 };
 
 /// Two hosts on one link, as the rules of the specification see a network. The rate is that of the link or of
@@ -175,6 +182,9 @@ struct UetProtocol {
   static bool fetches_contexts(const Settings&) { return false; }
   static std::uint64_t context_fetches(const Counters&) { return 0; }
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
+  /// What RUDI and UUD do not carry.
+  static Result<void> check_program(const Settings& settings, const workload::WorkloadConfig& config,
+                                    std::string_view section);
   static Config derive(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static std::uint32_t payload(const Settings& settings) { return settings.payload; }
   static void share(const Settings& settings, SenderEnds& sender, Ends& ends) {

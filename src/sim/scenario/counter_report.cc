@@ -30,12 +30,13 @@ constexpr std::array<CounterName<NicCounters>, 8> kNic{{
 }};
 constexpr std::array<std::string_view, 7> kLink{"packets",   "charged_bytes", "delivered", "lost",
                                                 "corrupted", "duplicated",    "reordered"};
-constexpr std::array<CounterName<LoadStoreCounters>, 6> kLoadStore{{
+constexpr std::array<CounterName<LoadStoreCounters>, 7> kLoadStore{{
     {"hits", &LoadStoreCounters::hits},
     {"misses", &LoadStoreCounters::misses},
     {"merged", &LoadStoreCounters::merged},
     {"stores", &LoadStoreCounters::stores},
     {"write_backs", &LoadStoreCounters::write_backs},
+    {"published", &LoadStoreCounters::published},
     {"lines_lost", &LoadStoreCounters::lines_lost},
 }};
 

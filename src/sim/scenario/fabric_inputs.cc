@@ -28,6 +28,14 @@ Error about(const LoadedFabricSettings& loaded, std::string_view key, const Erro
   return Error{error.kind, fmt::format("{}: {}", loaded.place_of(key), error.message)};
 }
 
+/// `error` of a check of the whole, which begins with a key: with the place where a scenario gives it.
+Error placed(const LoadedFabricSettings& loaded, const Error& error) {
+  const std::size_t end = std::min(error.message.find_first_of(" :"), error.message.size());
+  const std::string key = error.message.substr(0, end);
+  if (given_by_scenario(loaded, key) == nullptr) return error;
+  return Error{error.kind, loaded.place_of(key) + error.message.substr(end)};
+}
+
 /// The text of the file that `key` names, which is an input of the run.
 Result<std::string> text_of_key(FabricInputs& inputs, std::string_view key, const std::string& file) {
   if (file == kStandardInput && inputs.hashes.contains(file)) {
@@ -161,11 +169,14 @@ Result<DerivedFabricRun> derive(const FabricInputs& inputs, const PortNames& nam
   auto derived =
       derive_fabric_run(settings, inputs.topology.topology,
                         inputs.topology.fat_tree ? &*inputs.topology.fat_tree : nullptr, inputs.flows);
-  if (!derived) return derived.error();
+  if (!derived) return placed(inputs.loaded, derived.error());
   derived->config.switch_names = inputs.topology.names;
-  WHARF_TRY(add_link_changes(settings.links, inputs.topology.topology, names, derived->config.fabric));
+  if (const auto added =
+          add_link_changes(settings.links, inputs.topology.topology, names, derived->config.fabric);
+      !added)
+    return placed(inputs.loaded, added.error());
   auto observation = resolve(settings.observation, inputs.flows, names);
-  if (!observation) return observation.error();
+  if (!observation) return placed(inputs.loaded, observation.error());
   derived->config.observation = *std::move(observation);
   return derived;
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "sim/fabric/topology_fat_tree.h"
+#include "sim/scenario/fabric_inputs.h"
 #include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/fabric_summary.h"
 #include "sim/scenario/scenario_kind.h"
@@ -18,6 +19,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 namespace fs = std::filesystem;
 
 /// A folder with one scenario in it.
@@ -52,6 +54,27 @@ std::string refusal(const FabricSettingsSource& from) {
   const auto loaded = load_fabric_settings(from);
   EXPECT_FALSE(loaded.ok());
   return loaded.ok() ? "" : loaded.error().message;
+}
+
+TEST(FabricScenario, WhatTheNetworkRefusesNamesTheLineThatAskedForIt) {
+  const Folder folder;
+  const auto refused = [&](const std::string& fabric, std::vector<std::string> overrides = {}) {
+    const fs::path file = folder.write(
+        "x.toml", "[topology]\nfrom = \"fat_tree:16\"\n[traffic]\ncollective = \"incast\"\n" + fabric);
+    auto loaded = load_fabric_settings(source(file, std::move(overrides)));
+    if (!loaded) return loaded.error().message;
+    auto inputs = read_inputs(*std::move(loaded));
+    if (!inputs) return inputs.error().message;
+    const PortNames names(inputs->topology.topology, inputs->topology.names);
+    const auto derived = derive(*inputs, names);
+    return derived ? "" : derived.error().message;
+  };
+  EXPECT_THAT(refused("[fabric]\nrouting = \"valiant\"\n"),
+              HasSubstr("x.toml:6: fabric.routing: found valiant, expected minimal"));
+  EXPECT_THAT(refused("[fabric]\necn_low_packets = 90\necn_high_packets = 20\n"),
+              HasSubstr("x.toml:6: fabric.ecn_low_packets"));
+  // Whoever typed an option sees it.
+  EXPECT_THAT(refused("", {"fabric.routing=valiant"}), StartsWith("fabric.routing: found valiant"));
 }
 
 TEST(FabricScenario, AFilesSectionsTellItsKind) {

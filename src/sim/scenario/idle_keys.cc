@@ -54,6 +54,9 @@ class Rules {
     for (const std::string_view key : {"region_bytes", "order", "hot_fraction"})
       unless(touches, key, "only with verbs that reach the region");
     unless(touches && loop.hot_fraction > 0, "hot_blocks", "only with a hot_fraction above 0");
+    unless(verbs::is_send(loop.verb), "tags", "only with verbs that send");
+    unless(loop.verb == Verb::kStore && hosts_.host.cache.write_policy == WritePolicy::kWriteBack,
+           "publish_every", "only with verb = \"store\" and write-back caches");
     unless(workload::needs_receiver(loop), "start_delay", "only with verbs that take a receive entry");
   }
   void operator()(const workload::ItemGetsConfig& gets) {

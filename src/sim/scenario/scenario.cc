@@ -186,8 +186,7 @@ std::uint32_t calls_per_worker(const workload::WorkloadConfig& config) {
   // Two messages, each with two receive entries and a hand that sends.
   if (std::holds_alternative<workload::RdmoConfig>(config)) return 16;
   const auto* loop = std::get_if<workload::VerbLoopConfig>(&config);
-  return loop != nullptr && workload::needs_receiver(*loop) ? workload::verb_loop_detail::kEntriesPerWorker
-                                                            : 1;
+  return loop != nullptr && workload::needs_receiver(*loop) ? workload::kEntriesPerWorker : 1;
 }
 
 /// Refuses programs that want more memory, or more calls at a time, than a host can have.
@@ -544,6 +543,9 @@ Result<Scenario> load_scenario(const ScenarioSource& source) {
   }
   Binder binder(document);
   bind_scenario(binder, scenario.config);
+  WHARF_TRY(binder.result());
+  if (scenario.config.world.given)
+    WHARF_TRY(refuse_flow_keys(document, binder.keys(), scenario.config.protocol()));
   WHARF_TRY(binder.finish(kTables));
   scenario.config.link.wire = source.wire;
   note_timeout(document, scenario.config);

@@ -77,6 +77,28 @@ Result<void> refuse_two_host_profile(const ConfigDocument& document, std::string
   return {};
 }
 
+Result<void> refuse_flow_keys(const ConfigDocument& document, const std::vector<KeyDoc>& world,
+                              wire::Protocol protocol) {
+  const auto first_of_hosts = std::find_if(document.values().begin(), document.values().end(),
+                                           [](const auto& each) { return each.first.starts_with("hosts."); });
+  for (const auto& [key, value] : document.values()) {
+    if (is_one_of(world, key) || !is_one_of(many_host_keys(), key)) continue;
+    const std::string own =
+        fmt::format("model.{}.{}", wire::key_of(protocol), std::string_view(key).substr(key.rfind('.') + 1));
+    const std::string instead = key == "fabric.protocol" ? std::string("model.stack")
+                                : is_one_of(world, own)  ? own
+                                                         : std::string();
+    return input_error(fmt::format(
+        "{}: {} is a key of runs of flows, but {} makes this one of hosts with programs, expected {}",
+        value.origin, key,
+        first_of_hosts == document.values().end()
+            ? std::string("[hosts]")
+            : fmt::format("{} ({})", first_of_hosts->first, first_of_hosts->second.origin),
+        instead.empty() ? "keys of theirs" : instead));
+  }
+  return {};
+}
+
 Result<void> refuse_many_host_keys(const ConfigDocument& document) {
   if (describes_world(document)) return {};  // The binder refuses what a world has not.
   const std::vector<KeyDoc>& many = many_host_keys();

@@ -33,6 +33,11 @@ Result<void> refuse_two_host_keys(const ConfigDocument& document, std::string_vi
 Result<void> refuse_two_host_profile(const ConfigDocument& document, std::string_view profile,
                                      std::string_view origin);
 
+/// Refuses a key of `document` that runs of flows alone have, where hosts with programs make a world, whose
+/// keys are `world`; with the key of the hosts' `protocol` that stands for it, if there is one.
+Result<void> refuse_flow_keys(const ConfigDocument& document, const std::vector<KeyDoc>& world,
+                              wire::Protocol protocol);
+
 /// Refuses an override that runs of many hosts alone have, in a scenario of two hosts.
 Result<void> refuse_many_host_keys(const ConfigDocument& document);
 

@@ -112,6 +112,12 @@ Result<void> check_abilities(const workload::WorkloadConfig& program, std::strin
                              const HostSettings& host, const LinkConfig& link) {
   const auto can = capabilities_of(host, link);
   if (!can) return can.error();
+  if (const auto* loop = std::get_if<workload::VerbLoopConfig>(&program);
+      loop != nullptr && workload::is_tagged(*loop) && !can->tagged) {
+    return input_error(
+        fmt::format("{}.tags is {}, expected 0: model.stack = \"{}\" matches no messages by tags", section,
+                    loop->tags, name(host.stack)));
+  }
   const bool load_store = traits(host.stack).load_store;
   const std::string_view workload = workload::name(workload::kind_of(program));
   for (const verbs::Verb verb : workload::verbs_needed(program, load_store)) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/scenario/assembly.h"
 #include "sim/scenario/run.h"
 #include "sim/two_hosts/two_hosts_test_support.h"
 #include "sim/world/engine_of.h"
@@ -226,6 +227,74 @@ TEST(TwoHostsUet, ProgramsRunToTheirEnd) {
     for (const std::string memory : {"flat", "coherent"})
       (void)report_of({"run.workload=" + program, "run.operations=50", "model.memory.system=" + memory});
   }
+}
+
+/// Of both engines.
+std::uint64_t counted(const RunReport& report, const char* name) {
+  std::uint64_t sum = 0;
+  for (const char* host : {"host0", "host1"}) {
+    if (report.counters.contains(host)) sum += report.counters[host]["engine"].value(name, std::uint64_t{0});
+  }
+  return sum;
+}
+
+TEST(TwoHostsUet, IdempotentDeliveryNeedsNoConnectionAndRepeatsWhatIsLost) {
+  for (const char* verb : {"read", "write"}) {
+    const RunReport report = report_of({"run.workload=verb_loop", std::string("run.verb=") + verb,
+                                        "run.payload=16KiB", "run.operations=100", "run.concurrency=4",
+                                        "model.uet.one_sided=rudi", "model.faults.loss=0.02"});
+    EXPECT_EQ(counted(report, "rudi_requests_sent"), 400U) << verb;  // First transmissions.
+    EXPECT_GT(counted(report, "packets_retransmitted"), 0U) << verb;
+    EXPECT_EQ(counted(report, "pdcs_opened"), 0U) << verb;
+  }
+  EXPECT_THAT(refusal({"run.workload=barrier", "model.uet.one_sided=rudi"}),
+              HasSubstr("which must happen once, and model.uet.one_sided = \"rudi\" may repeat it"));
+  EXPECT_THAT(refusal({"run.workload=verb_loop", "run.verb=write_imm", "model.uet.one_sided=rudi"}),
+              HasSubstr("needs write_imm, which must happen once"));
+}
+
+TEST(TwoHostsUet, DatagramsAreSendsOfOnePacket) {
+  const std::vector<std::string> sends{"run.workload=verb_loop", "run.verb=send", "run.operations=100",
+                                       "model.uet.two_sided=uud"};
+  const auto with = [&](const char* more) {
+    std::vector<std::string> all = sends;
+    all.emplace_back(more);
+    return all;
+  };
+  const RunReport report = report_of(with("run.payload=4KiB"));
+  EXPECT_GE(counted(report, "datagrams_sent"), 100U);
+  EXPECT_THAT(refusal(with("run.payload=5KiB")),
+              HasSubstr("run.payload is 5KiB, expected at most 4KiB, one packet of model.uet.payload"));
+}
+
+TEST(TwoHostsUet, SendsAreMatchedByTheirTags) {
+  const RunReport report = report_of({"run.workload=verb_loop", "run.verb=send", "run.operations=200",
+                                      "run.concurrency=4", "run.tags=16", "model.faults.loss=0.02"});
+  EXPECT_EQ(report.program_errors, 0U);
+  EXPECT_THAT(refusal({"run.workload=verb_loop", "run.verb=send", "run.tags=5"}),
+              HasSubstr("expected at most 4, the receives that are posted"));
+  ScenarioSource other = source({"run.workload=verb_loop", "run.verb=send", "run.tags=2"});
+  other.overrides.front() = "model.stack=roce_dma";
+  EXPECT_THAT(load_scenario(other).error().message,
+              HasSubstr("run.tags is 2, expected 0: model.stack = \"roce_dma\" matches no messages by tags"));
+}
+
+TEST(TwoHostsUet, HeadersSayWhatKeysSayOfTheirEnds) {
+  const auto scenario = load_scenario(source(
+      {"model.uet.job_id=101", "model.uet.pid_on_fep=2", "model.uet.resource_index=10",
+       "model.uet.relative_addresses=false", "model.uet.initiator_id=7", "model.uet.start_psn=73728"}));
+  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+  const EngineConfigs engines = two_hosts_config(scenario->config, {}).engines;
+  const auto& uet = std::get<uet::UetConfig>(engines);
+  EXPECT_EQ(uet.endpoint, (uet::EndpointAddress{101, 2, 10, false}));
+  EXPECT_EQ(uet.initiator_id, 7U);
+  EXPECT_EQ(uet.start_psn, 73728U);
+  // They work, too.
+  report_of({"run.operations=20", "model.uet.job_id=101", "model.uet.pid_on_fep=2",
+             "model.uet.resource_index=10", "model.uet.relative_addresses=false", "model.uet.initiator_id=7",
+             "model.uet.start_psn=73728"});
+  EXPECT_THAT(refusal({"model.uet.job_id=0"}), HasSubstr("model.uet.job_id"));
+  EXPECT_THAT(refusal({"model.uet.start_psn=somewhere"}), HasSubstr("\"drawn\""));
 }
 
 }  // namespace

@@ -171,5 +171,17 @@ TEST_F(WorldRefusals, ATopologyFileLiesBesideItsScenarioFirst) {
               ::testing::StartsWith("--set: topology.from: own.topo does not exist"));
 }
 
+TEST_F(WorldRefusals, KeysOfRunsOfFlowsNameThoseThatHostsHave) {
+  const std::string hosts = "[topology]\nfrom = \"star:4\"\n[hosts]\nservers = 1\n";
+  EXPECT_EQ(
+      refusal(hosts + "[model]\nstack = \"uet\"\n[fabric]\ncontroller = \"nscc\"\n"),
+      "s.toml:8: fabric.controller is a key of runs of flows, but hosts.servers (s.toml:4) makes this one "
+      "of hosts with programs, expected model.uet.controller");
+  EXPECT_THAT(refusal(hosts + "[fabric]\nprotocol = \"ub\"\n"), ::testing::EndsWith("expected model.stack"));
+  EXPECT_THAT(refusal(hosts + "[fabric]\nheader = \"64B\"\n"),
+              ::testing::EndsWith("expected keys of theirs"));
+  EXPECT_EQ(refusal(hosts, {"fabric.connections=own"}).substr(0, 30), "--set: fabric.connections is a");
+}
+
 }  // namespace
 }  // namespace wharf::sim

@@ -138,6 +138,9 @@ class DmaRemote {
     return {};
   }
   WordBox::Receive receive(std::uint64_t local, std::uint32_t) { return box_.receive(at(local, 8)); }
+  WordBox::Receive receive(const verbs::ReceiveRequest& request) {
+    return receive(request.local[0].address, request.local[0].length);
+  }
   Call execute(const verbs::WorkRequest& request) {
     return {*this, request.verb, request.remote.address, request.length, nullptr};
   }
@@ -149,6 +152,9 @@ class DmaRemote {
   }
   Refused<verbs::CompletionStatus> store(verbs::RemoteAddress, std::uint32_t, std::uint64_t) {
     return {verbs::CompletionStatus::kUnsupportedOpcode};
+  }
+  Refused<verbs::CompletionStatus> publish(verbs::RemoteAddress, std::uint32_t) {
+    return {verbs::CompletionStatus::kSuccess};
   }
 
  private:

@@ -280,6 +280,102 @@ TEST(LoadStore, WriteBacksWaitForRoom) {
   EXPECT_EQ(lines_home(16), 4);
 }
 
+/// Publishes a range, and says when it ended.
+verbs::Task<void> publish(Pair& pair, std::uint64_t offset, std::uint32_t length, CompletionStatus expected,
+                          TimePs* ended = nullptr) {
+  EXPECT_EQ(co_await pair.near->publish(pair.near_segment.at(offset), length), expected);
+  if (ended != nullptr) *ended = pair.two->host(0).core().now();
+}
+
+TEST(LoadStore, PublishWritesBackTheDirtyLinesOfItsRangeAndKeepsThem) {
+  Pair pair(load_store(WritePolicy::kWriteBack));
+  for (std::uint64_t line = 0; line < 5; ++line) pair.run(store_word(pair, line * 64 + 8, line + 1));
+  pair.run(expect_word(pair, 5 * 64, 0));  // Clean.
+  pair.run(publish(pair, 64 + 63, 64 * 4, CompletionStatus::kSuccess));
+  // From the line of the first byte to that of the last: 1 to 5.
+  for (std::uint64_t line = 0; line < 5; ++line)
+    EXPECT_EQ(at_target(pair, line * 64 + 8), line == 0 ? 0 : line + 1) << line;
+  const LoadStoreCounters& counters = pair.two->host(0).load_store()->counters();
+  EXPECT_EQ(counters.published, 4U);
+  EXPECT_EQ(counters.write_backs, 4U);
+  // They have stayed, clean: a second time nothing leaves.
+  const std::uint64_t hits = counters.hits;
+  pair.run(expect_word(pair, 64 + 8, 2));
+  EXPECT_EQ(counters.hits, hits + 1);
+  pair.run(publish(pair, 64, 64 * 4, CompletionStatus::kSuccess));
+  EXPECT_EQ(counters.write_backs, 4U);
+}
+
+TEST(LoadStore, PublishEndsWhenTheRemoteHasItAndLooksLineByLine) {
+  TimePs ended;
+  {
+    Pair pair(load_store(WritePolicy::kWriteBack));
+    pair.run(store_word(pair, 0, 7));
+    const TimePs began = pair.two->host(0).core().now();
+    pair.run(publish(pair, 0, 64, CompletionStatus::kSuccess, &ended));
+    EXPECT_GT(ended - began, nanoseconds(400));  // A round trip.
+    EXPECT_EQ(at_target(pair, 0), 7U);
+  }
+  // Nothing dirty: 1 ns for each line.
+  Pair pair(load_store(WritePolicy::kWriteBack));
+  pair.run(expect_word(pair, 0, 0));
+  const TimePs began = pair.two->host(0).core().now();
+  pair.run(publish(pair, 0, 64 * 100, CompletionStatus::kSuccess, &ended));
+  EXPECT_EQ(ended - began, nanoseconds(100));
+  pair.run(publish(pair, 0, 0, CompletionStatus::kSuccess, &ended));
+  EXPECT_EQ(ended - began, nanoseconds(100));
+}
+
+TEST(LoadStore, PublishWaitsForWhatIsOnItsWayAlready) {
+  TwoHostsConfig config = tiny_cache();
+  config.host.core.outstanding_misses = 1;
+  Pair pair(config);
+  const auto program = [](Pair& two_hosts) -> verbs::Task<void> {
+    SimRemote& remote = *two_hosts.near;
+    const verbs::RemoteSegment& segment = two_hosts.near_segment;
+    for (const std::uint64_t at : {0U, 64U, 128U, 192U})
+      EXPECT_EQ(co_await remote.store(segment.at(at), 8, at + 1), CompletionStatus::kSuccess);
+    // Two lines have been displaced, one of which waits for the other; two are dirty in the cache.
+    EXPECT_EQ(co_await remote.publish(segment.at(0), 256), CompletionStatus::kSuccess);
+    for (const std::uint64_t at : {0U, 64U, 128U, 192U}) EXPECT_EQ(at_target(two_hosts, at), at + 1);
+    // Stored again while its write-back is under way: that one does not bring it.
+    EXPECT_EQ(co_await remote.store(segment.at(192), 8, 9), CompletionStatus::kSuccess);
+    two_hosts.two->host(0).core().spawn(publish(two_hosts, 192, 8, CompletionStatus::kSuccess));
+    co_await two_hosts.two->host(0).core().sleep(nanoseconds(20));
+    EXPECT_EQ(co_await remote.store(segment.at(192), 8, 10), CompletionStatus::kSuccess);
+    EXPECT_EQ(co_await remote.publish(segment.at(192), 8), CompletionStatus::kSuccess);
+    EXPECT_EQ(at_target(two_hosts, 192), 10U);
+  };
+  pair.run(program(pair));
+}
+
+TEST(LoadStore, PublishTellsOfALineThatIsLost) {
+  Pair pair(load_store(WritePolicy::kWriteBack));
+  for (const std::uint64_t at : {0U, 64U}) pair.run(store_word(pair, at, 77));
+  ASSERT_TRUE(pair.two->host(1).nic().deregister_segment(pair.near_segment.token).ok());
+  pair.run(publish(pair, 0, 128, CompletionStatus::kRemoteAccess));
+  EXPECT_EQ(pair.two->host(0).load_store()->counters().lines_lost, 2U);
+  const auto beyond = [&]() -> verbs::Task<void> {
+    verbs::RemoteAddress far = pair.near_segment.at(0);
+    far.address = std::uint64_t{1} << 50U;
+    EXPECT_EQ(co_await pair.near->publish(far, 8), CompletionStatus::kLocalAccess);
+  };
+  pair.run(beyond());
+}
+
+TEST(LoadStore, WhereNothingIsKeptPublishEndsAtOnce) {
+  for (const WritePolicy policy : {WritePolicy::kWriteThrough, WritePolicy::kUncached}) {
+    Pair pair(load_store(policy));
+    pair.run(store_word(pair, 0, 7));
+    const TimePs began = pair.two->host(0).core().now();
+    TimePs ended;
+    pair.run(publish(pair, 0, 4096, CompletionStatus::kSuccess, &ended));
+    EXPECT_EQ(ended, began);
+  }
+  Pair requests(mechanism(Stack::kUbUrma));
+  requests.run(publish(requests, 0, 4096, CompletionStatus::kSuccess));
+}
+
 /// A line of the core's own memory.
 verbs::Task<void> load_local(Pair& pair, std::uint64_t offset) {
   (void)co_await pair.two->host(0).core().load(pair.near_buffer + offset, 8);

@@ -50,14 +50,18 @@ LoadStorePort::LoadStorePort(const HostConfig& config, const LoadStoreParts& par
     : config_(config),
       parts_(parts),
       misses_(2 * config.core.outstanding_misses),
+      publishers_(2 * config.core.outstanding_misses),
       waiting_(64),
       queued_write_backs_(64),
       lines_(parts.caches) {
   lines_in_flight_.reserve(256);
 }
 
+LineNumber LoadStorePort::line_number(engine::PeerId peer, std::uint64_t address) {
+  return kRemoteLineBit | LineNumber{peer} << kPeerShift | line_of(address);
+}
 LineNumber LoadStorePort::line_number(const Call& call) {
-  return kRemoteLineBit | LineNumber{call.peer} << kPeerShift | line_of(call.target.address);
+  return line_number(call.peer, call.target.address);
 }
 
 bool LoadStorePort::admits(Call& call) {
@@ -248,6 +252,7 @@ void LoadStorePort::write_back(LineNumber line) {
   miss.served = {};
   miss.behind = {};
   miss.write_again = false;
+  miss.publishers = kNoSlot;
   miss.queued = write_backs_out_ == config_.core.outstanding_misses;
   miss.since = parts_.core.now();
   lines_in_flight_.insert(line, tag);
@@ -259,6 +264,56 @@ void LoadStorePort::write_back(LineNumber line) {
   lines_.pin(line);
   if (queued_write_backs_.full()) queued_write_backs_.reserve(2 * queued_write_backs_.capacity());
   queued_write_backs_.push_back(tag);
+}
+
+bool LoadStorePort::keeps(PublishCall& call) const {
+  if (call.length_ == 0) return false;
+  if (call.peer_ > kMaxPeer || (call.target_.address + call.length_ - 1) >> kAddressBits != 0) {
+    call.status_ = verbs::CompletionStatus::kLocalAccess;
+    return false;
+  }
+  return parts_.caches.write_policy() == WritePolicy::kWriteBack;
+}
+
+void LoadStorePort::publish(PublishCall& call) {
+  const LineNumber first = line_number(call.peer_, call.target_.address);
+  const LineNumber last = line_number(call.peer_, call.target_.address + call.length_ - 1);
+  const TimePs now = parts_.core.now();
+  call.looked_ = now + static_cast<std::int64_t>(last - first + 1) * parts_.caches.latency(CacheLevel::kL1);
+  call.lines_left_ = 1;  // Itself, so that it does not end before the last line has been looked at.
+  for (LineNumber line = first; line <= last; ++line) {
+    if (parts_.caches.is_dirty(line)) {
+      parts_.caches.clean(line);
+      ++counters_.published;
+      write_back(line);
+    }
+    const std::uint32_t* under_way = lines_in_flight_.find(line);
+    if (under_way != nullptr && misses_[*under_way].kind == MissKind::kWriteBack)
+      await_write_back(*under_way, call);
+  }
+  if (--call.lines_left_ == 0) parts_.core.resume_at(call.looked_, call.handle_);
+}
+
+void LoadStorePort::await_write_back(std::uint32_t tag, PublishCall& call) {
+  std::uint32_t slot = publishers_.acquire();
+  if (slot == kNoSlot) {
+    publishers_.reserve(2 * publishers_.capacity());
+    slot = publishers_.acquire();
+  }
+  publishers_[slot] = {&call, misses_[tag].publishers};
+  misses_[tag].publishers = slot;
+  ++call.lines_left_;
+}
+
+void LoadStorePort::tell_publishers(TimePs now, const Miss& miss) {
+  for (std::uint32_t slot = miss.publishers; slot != kNoSlot;) {
+    PublishCall& call = *publishers_[slot].call;
+    const std::uint32_t next = publishers_[slot].next;
+    publishers_.release(slot);
+    slot = next;
+    if (call.status_ == verbs::CompletionStatus::kSuccess) call.status_ = miss.result.status;
+    if (--call.lines_left_ == 0) parts_.core.resume_at(max(now, call.looked_), call.handle_);
+  }
 }
 
 void LoadStorePort::end_write_back() {
@@ -293,6 +348,7 @@ void LoadStorePort::issue_write_back(std::uint32_t tag) {
   miss.request = {};
   miss.request.tag = tag;
   miss.request.verb = verbs::Verb::kStore;
+  miss.request.write_back = true;
   miss.request.peer = static_cast<engine::PeerId>((miss.line & ~kRemoteLineBit) >> kPeerShift);
   miss.request.remote = {(miss.line & kAddressLines) << kLineShift, *cached.token};
   lines_.release(miss.line);
@@ -332,6 +388,7 @@ void LoadStorePort::handle_device(std::uint32_t tag) {
   if (parts_.caches.write_policy() != WritePolicy::kUncached) lines_in_flight_.erase(miss.line);
   if (miss.kind == MissKind::kWriteBack && miss.result.status != verbs::CompletionStatus::kSuccess)
     lose_line(now, miss);
+  if (miss.kind == MissKind::kWriteBack) tell_publishers(now, miss);
   const WriteBacks out = serve(now, miss);
   parts_.payloads.release(miss.result.data.buffer);
   CallList served = miss.served;

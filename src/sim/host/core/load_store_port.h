@@ -7,6 +7,8 @@
 //   leaves the caches is stored to the
 //          remote. Write-through: into the cached line if there is one, and to the remote; no allocation.
 //   uncached: every access is one of the remote.
+//   publish  writes back the dirty lines of a range, which stay in the caches. Choice: the core looks at one
+//          line after another, each for as long as its first level takes to answer, and then they all leave.
 // Choice: as many dirty lines are on their way to the remote as misses can be in flight
 // (core.outstanding_misses). While more wait to leave, no miss leaves, since it would displace another.
 // Choice: there is no store buffer. A store that goes to the remote ends for the program when the target has
@@ -57,6 +59,7 @@ struct LoadStoreCounters {
   std::uint64_t stores = 0;       ///< Stores sent to the remote.
   std::uint64_t write_backs = 0;  ///< Dirty lines sent to the remote.
   std::uint64_t lines_lost = 0;   ///< Dirty lines whose write-back ended in an error.
+  std::uint64_t published = 0;    ///< Dirty lines that a program wanted written back.
 };
 
 /// The window of one core onto the remote memory behind one NIC.
@@ -123,6 +126,31 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
     Call call_;
   };
 
+  /// Writes back what the caches hold dirty of a range; in the program's frame.
+  class PublishCall {
+   public:
+    /// `port` is null where nothing is cached.
+    PublishCall(LoadStorePort* port, engine::PeerId peer, verbs::RemoteAddress target, std::uint32_t length)
+        : port_(port), target_(target), peer_(peer), length_(length) {}
+    bool await_ready() { return port_ == nullptr || !port_->keeps(*this); }
+    void await_suspend(std::coroutine_handle<> handle) {
+      handle_ = handle;
+      port_->publish(*this);
+    }
+    verbs::CompletionStatus await_resume() const { return status_; }
+
+   private:
+    friend class LoadStorePort;
+    LoadStorePort* port_;
+    verbs::RemoteAddress target_;
+    engine::PeerId peer_;
+    std::uint32_t length_;
+    std::uint32_t lines_left_ = 0;  ///< On their way to the remote.
+    TimePs looked_;                 ///< When the core has looked at every line.
+    std::coroutine_handle<> handle_;
+    verbs::CompletionStatus status_ = verbs::CompletionStatus::kSuccess;
+  };
+
   // LoadStoreClient.
   const verbs::LoadStore& load_store(std::uint32_t tag) override { return misses_[tag].request; }
   void refused(std::uint32_t tag, engine::PostStatus status) override;
@@ -168,6 +196,12 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
     MissKind kind = MissKind::kFill;
     bool queued = false;       ///< Waits for room; the bytes of a write-back are taken when it leaves.
     bool write_again = false;  ///< kWriteBack: the line became dirty and left once more meanwhile.
+    std::uint32_t publishers = kNoSlot;  ///< kWriteBack: the first of those that wait for its end.
+  };
+  /// Of a list of those who wait for one write-back.
+  struct Publisher {
+    PublishCall* call = nullptr;
+    std::uint32_t next = kNoSlot;
   };
 
   static bool admits(Call& call);
@@ -189,6 +223,14 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
   static void perform(Call& call, RemoteLines::Bytes& line);
   std::uint32_t take_miss();
   static LineNumber line_number(const Call& call);
+  static LineNumber line_number(engine::PeerId peer, std::uint64_t address);
+  /// Whether lines of the range may be dirty; if not, its status says why it ends at once.
+  bool keeps(PublishCall& call) const;
+  void publish(PublishCall& call);
+  /// `call` ends no earlier than the write-back of a line, which is under way.
+  void await_write_back(std::uint32_t tag, PublishCall& call);
+  /// A write-back has ended: those who waited for the last of their lines go on.
+  void tell_publishers(TimePs now, const Miss& miss);
 
   /// Whether one more miss of the core may leave.
   bool has_room() const {
@@ -206,6 +248,7 @@ class LoadStorePort final : public LoadStoreClient, public CoreDevice, public Wr
   HostConfig config_;
   LoadStoreParts parts_;
   SlotPool<Miss> misses_;
+  SlotPool<Publisher> publishers_;
   FlatMap lines_in_flight_;      ///< Line to miss, except uncached ones.
   Ring<std::uint32_t> waiting_;  ///< Misses without a slot of the core, in order.
   std::uint32_t slots_used_ = 0;

@@ -100,6 +100,7 @@ class SimRemote final : public QueueClient, public StreamClient {
     receive.local[0] = {local, length};
     return {*this, receive};
   }
+  Call receive(const verbs::ReceiveRequest& request) { return {*this, request}; }
   Call fetch_add(verbs::RemoteAddress target, std::uint64_t value) {
     return execute(atomic(verbs::Verb::kFetchAdd, target, value, 0));
   }
@@ -111,6 +112,9 @@ class SimRemote final : public QueueClient, public StreamClient {
   }
   LoadStorePort::StoreCall store(verbs::RemoteAddress target, std::uint32_t length, std::uint64_t value) {
     return {load_store_, peer_, target, length, value};
+  }
+  LoadStorePort::PublishCall publish(verbs::RemoteAddress target, std::uint32_t length) {
+    return {load_store_, peer_, target, length};
   }
 
   engine::QueueId queue() const { return queue_; }
