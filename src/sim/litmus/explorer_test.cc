@@ -253,14 +253,15 @@ TEST(Explorer, ASearchStopsWithinAWorld) {
 
 // Devices with registers have a link each: an answer stays behind the writes of its own device alone.
 TEST(LitmusExplorer, AnswersStayBehindTheWritesOfTheirDevice) {
-  const auto of = [](std::string_view columns) {
-    return program(
-        "litmus Second set rob.counters device { y; mmio.2 e; peer p }\n" + std::string(columns) +
-        "exists (P:r=1 /\\ P:s=0) forbidden mmio_today, mmio_unordered, rob_root_complex, rob_device");
+  const auto of = [](std::string_view columns, std::string_view told) {
+    return program("litmus Second set rob.counters device { y; mmio.2 e; peer p }\n" + std::string(columns) +
+                   "exists (" + std::string(told) +
+                   "P:r=1 /\\ P:s=0) forbidden mmio_today, mmio_unordered, rob_root_complex, rob_device");
   };
-  const LitmusProgram own = of("host P | device E ; r = MR.acq e | W y 1 ; s = R y | S e 1 ;\n");
+  const LitmusProgram own = of("host P | device E ; r = MR.acq e | W y 1 ; s = R y | S e 1 ;\n", "");
   const LitmusProgram another =
-      of("host P | device D | device E ; r = MR.acq e | W y 1 | q = L p ; s = R y | S p 1 | S e 1 ;\n");
+      of("host P | device D | device E ; r = MR.acq e | W y 1 | q = L p ; s = R y | S p 1 | S e 1 ;\n",
+         "E:q=1 /\\ ");
   for (const LitmusDesign design : own.designs()) {
     SCOPED_TRACE(name(design));
     EXPECT_FALSE(explore_both(own, design).seen[0]);
