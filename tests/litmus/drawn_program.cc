@@ -33,7 +33,9 @@ class Drawer {
     if (!is_mmio && one_in(8)) text += "set bus on_chip\n";
     // A queue that refuses what comes.
     if (!is_mmio && one_in(4)) text += "set rlsq.entries 1\nset rlsq.trackers 1\nset rlsq.posted_reserve 1\n";
-    if (has_rob(made.design) && one_in(2)) text += "set rob.rule strict\n";
+    if (is_mmio) text += mmio_settings(has_rob(made.design));
+    if (one_in(6)) text += "set host.store_buffer 1\n";
+    has_labels_ = !is_mmio || text.find("rlsq.design") != std::string::npos;
     text += variables();
     std::vector<std::string> names;
     std::vector<Column> columns;
@@ -83,6 +85,21 @@ class Drawer {
   std::uint64_t value() { return ++value_; }
   std::string answer() { return fmt::format("r{}", register_++); }
 
+  // A root complex of another day, and sizes of which something runs out.
+  std::string mmio_settings(bool has_buffer) {
+    std::string text;
+    if (one_in(3)) {
+      text += fmt::format("set rlsq.design {}\n", word({"release_acquire", "thread_specific", "speculative",
+                                                        "strict_blocking", "strict_speculative"}));
+    }
+    if (one_in(6)) text += fmt::format("set host.combining_buffers {}\n", 1 + random_.below(2));
+    if (!has_buffer) return text + (one_in(8) ? "set bus on_chip\n" : "");
+    if (one_in(2)) text += "set rob.rule strict\n";
+    if (one_in(4)) text += "set rob.number_bits 2\n";
+    if (one_in(4)) text += "set rob.entries 1\nset rob.window 1\n";
+    return text;
+  }
+
   std::string variables() {
     if (kind_ == DrawnKind::kMmio) {
       memory_ = one_in(3) ? std::vector<std::string>{"x", "y"} : std::vector<std::string>{"x"};
@@ -94,7 +111,10 @@ class Drawer {
     }
     memory_ = {"x", "y"};
     if (one_in(3)) memory_.emplace_back("z");
-    if (one_in(5)) return memory_.size() == 2 ? "{ [x; y] }\n" : "{ [x; y]; z }\n";
+    if (one_in(5)) {
+      are_words_of_a_line_ = true;
+      return memory_.size() == 2 ? "{ [x; y] }\n" : "{ [x; y]; z }\n";
+    }
     are_lines_apart_ = true;
     return memory_.size() == 2 ? "{ x; y }\n" : "{ x; y; z }\n";
   }
@@ -107,14 +127,26 @@ class Drawer {
       case 0:
         return "fence";
       case 1:
-        return one_in(2) ? fmt::format("{} = FAA {} {}", answer(), at, value())
-                         : fmt::format("{} = SWAP {} {}", answer(), at, value());
+        return atomic("", at);
       case 2:
       case 3:
       case 4:
         return fmt::format("{} = R {}", answer(), at);
       default:
+        if (are_words_of_a_line_ && one_in(3)) return fmt::format("W x,y {},{}", value(), value());
         return fmt::format("W {} {}", at, value());
+    }
+  }
+
+  /// A compare finds what is there at the start, or what was stored first.
+  std::string atomic(std::string_view label, const std::string_view at) {
+    switch (random_.below(3)) {
+      case 0:
+        return fmt::format("{} = CAS{} {} {} {}", answer(), label, at, random_.below(2), value());
+      case 1:
+        return fmt::format("{} = SWAP{} {} {}", answer(), label, at, value());
+      default:
+        return fmt::format("{} = FAA{} {} {}", answer(), label, at, value());
     }
   }
 
@@ -150,15 +182,16 @@ class Drawer {
       const std::string_view own = pick(std::span<const std::string>(mmio_));
       return one_in(3) ? fmt::format("S {} {}", own, value()) : fmt::format("{} = L {}", answer(), own);
     }
-    const bool has_labels = kind_ == DrawnKind::kMemory;
     switch (random_.below(11)) {
       case 0:
         return "wait";
       case 1:
-        return fmt::format("{} = {}{} {} {}", answer(), word({"FAA", "SWAP"}),
-                           has_labels ? word({"", "", ".ro", ".ido", ".rlx", ".acq", ".rel"}) : "", at,
-                           value());
+        return atomic(has_labels_ ? word({"", "", ".ro", ".ido", ".rlx", ".acq", ".rel"}) : "", at);
       case 2:
+        if (are_words_of_a_line_ && one_in(2))
+          return fmt::format("W{} x,y {},{}", word({"", ".rlx", ".rel"}), value(), value());
+        if (are_words_of_a_line_)
+          return fmt::format("{},{} = R{} x,y", answer(), answer(), word({"", ".rlx", ".acq"}));
         if (!are_lines_apart_) return fmt::format("{} = R {}", answer(), at);
         return fmt::format("{},{} = R{} x,y", answer(), answer(), word({"", ".rlx", ".acq", ".asc"}));
       case 3:
@@ -167,12 +200,12 @@ class Drawer {
       case 6:
         return fmt::format(
             "{} = R{} {}", answer(),
-            has_labels ? word({"", "", ".ro", ".ido", ".rlx", ".acq", ".acq", ".rr"}) : word({"", ".ro"}),
+            has_labels_ ? word({"", "", ".ro", ".ido", ".rlx", ".acq", ".acq", ".rr"}) : word({"", ".ro"}),
             at);
       default:
         return fmt::format(
             "W{} {} {}",
-            has_labels ? word({"", "", "", ".ro", ".ido", ".rlx", ".rel", ".rel"}) : word({"", "", ".ro"}),
+            has_labels_ ? word({"", "", "", ".ro", ".ido", ".rlx", ".rel", ".rel"}) : word({"", "", ".ro"}),
             at, value());
     }
   }
@@ -184,7 +217,8 @@ class Drawer {
     places.insert(places.end(), mmio_.begin(), mmio_.end());
     const std::string first = pick(std::span<const std::string>(places));
     std::string second = first;
-    while (second == first) second = pick(std::span<const std::string>(places));
+    // One of the two is the device's, or the program is not about it.
+    while (second == first) second = pick(std::span<const std::string>(is_memory(first) ? mmio_ : places));
     const bool host_writes = one_in(2) || one_in(2);
     Column& writer = host_writes ? host : device;
     Column& reader = host_writes ? device : host;
@@ -199,13 +233,17 @@ class Drawer {
     return std::find(memory_.begin(), memory_.end(), place) != memory_.end();
   }
   std::string write_of(const std::string& place, bool by_host) {
-    const std::string_view opcode = is_memory(place) ? "W"
-                                    : by_host        ? word({"UC", "WC", "WC", "MW", "MW.rel"})
-                                                     : "S";
+    const std::string_view opcode = is_memory(place)
+                                        ? (by_host || !has_labels_ ? "W" : word({"W", "W.rlx", "W.rel"}))
+                                    : by_host ? word({"UC", "WC", "WC", "MW", "MW.rel"})
+                                              : "S";
     return fmt::format("{} {} {}", opcode, place, value());
   }
   std::string read_of(const std::string& place, bool by_host) {
-    const std::string_view opcode = is_memory(place) ? "R" : by_host ? word({"MR", "MR.acq"}) : "L";
+    const std::string_view opcode = is_memory(place)
+                                        ? (by_host || !has_labels_ ? "R" : word({"R", "R.rlx", "R.acq"}))
+                                    : by_host ? word({"MR", "MR.acq"})
+                                              : "L";
     return fmt::format("{} = {} {}", answer(), opcode, place);
   }
 
@@ -236,6 +274,8 @@ class Drawer {
   std::vector<std::string> memory_;
   std::vector<std::string> mmio_;
   bool are_lines_apart_ = false;
+  bool are_words_of_a_line_ = false;
+  bool has_labels_ = false;  ///< Accesses of devices may have one.
   std::uint64_t value_ = 0;
   std::uint32_t register_ = 0;
 };

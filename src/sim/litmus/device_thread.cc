@@ -59,8 +59,10 @@ ordering::Request request_of(const LitmusProgram& program, LitmusDesign design, 
   return request;
 }
 
-std::uint8_t way_of(const LitmusProgram& program, const LitmusOperation& operation) {
-  return program.variables[operation.variables[0]].is_peer ? kLitmusPeerWay : operation.root;
+std::uint8_t way_of(const LitmusProgram& program, const LitmusAgent& agent,
+                    const LitmusOperation& operation) {
+  if (program.variables[operation.variables[0]].is_peer) return kLitmusPeerWay;
+  return operation.root == 0 ? mmio_way(agent.registers_of) : operation.root;
 }
 
 bool LitmusDeviceThread::may_go_on(const LitmusAgent& agent) const {

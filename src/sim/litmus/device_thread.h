@@ -38,9 +38,13 @@ LitmusTag tag_names(std::uint32_t tag);
 /// The way that a request takes: to a root complex, by number, or to a peer device. Nothing orders requests
 /// on different ways.
 inline constexpr std::uint8_t kLitmusPeerWay = kLitmusMaxRoots;
-/// The way on whose link MMIO travels: the device hangs at the first root complex.
-inline constexpr std::uint8_t kLitmusMmioWay = 0;
-std::uint8_t way_of(const LitmusProgram& program, const LitmusOperation& operation);
+/// The link of the second device that has registers, to the first root complex.
+inline constexpr std::uint8_t kLitmusSecondWay = kLitmusPeerWay + 1;
+std::uint8_t way_of(const LitmusProgram& program, const LitmusAgent& agent, const LitmusOperation& operation);
+/// The root complex at the end of a way that is not to a peer.
+constexpr std::uint8_t root_of(std::uint8_t way) { return way == kLitmusSecondWay ? 0 : way; }
+/// The way on whose link MMIO of a device travels: devices with registers hang at the first root complex.
+constexpr std::uint8_t mmio_way(std::uint8_t device) { return device == 0 ? 0 : kLitmusSecondWay; }
 
 /// Where a thread of a device is in its program.
 struct LitmusDeviceThread {

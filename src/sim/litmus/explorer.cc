@@ -13,7 +13,7 @@
 namespace wharf::sim {
 namespace {
 
-constexpr std::uint64_t kStatesPerReport = 1024;
+constexpr std::uint64_t kTransitionsPerReport = 1024;
 
 /// One search: the states seen, those to be followed, and how each was reached.
 class Search {
@@ -48,6 +48,7 @@ class Search {
 
   bool is_shortest() const { return target_.kind != LitmusTarget::Kind::kNone; }
   StateFingerprint fingerprint(const LitmusWorld& world);
+  bool goes_on();
   void expand(Open open);
   void stop(const LitmusWorld& world, std::uint32_t node);
   void reach(LitmusTarget::Kind kind, std::size_t outcome, std::uint32_t node);
@@ -81,13 +82,8 @@ LitmusExploration Search::run() {
   nodes_.push_back({});
   open_.push_back({std::move(first), state, 0});
   found_.is_complete = true;
-  while (!open_.empty() && reached_ == kNone) {
-    // A world takes several times the bytes that tell it from others.
-    constexpr std::uint64_t kBytesPerByte = 6;
-    found_.is_too_large = open_.size() * bytes_.size() * kBytesPerByte > limits_.bytes;
-    const bool goes_on = !found_.is_too_large && visited_.size() < limits_.states &&
-                         (!progress_ || found_.states % kStatesPerReport != 0 || progress_(found_.states));
-    if (!goes_on) {
+  while (!open_.empty() && reached_ == kNone && found_.is_complete) {
+    if (visited_.size() >= limits_.states || !goes_on()) {
       found_.is_complete = false;
       break;
     }
@@ -105,6 +101,16 @@ LitmusExploration Search::run() {
   return found_;
 }
 
+/// False when the worlds that are still to be followed are too many, or the caller has enough. One world may
+/// have thousands of steps, so this is asked between them, too.
+bool Search::goes_on() {
+  // A world takes several times the bytes that tell it from others.
+  constexpr std::uint64_t kBytesPerByte = 6;
+  found_.is_too_large = open_.size() * bytes_.size() * kBytesPerByte > limits_.bytes;
+  if (found_.is_too_large) return false;
+  return !progress_ || found_.transitions % kTransitionsPerReport != 0 || progress_(found_.states);
+}
+
 void Search::expand(Open open) {
   if (const std::string violation = open.world->violation(); !violation.empty()) {
     if (found_.violation.empty()) found_.violation = violation;
@@ -115,6 +121,10 @@ void Search::expand(Open open) {
   open.world->list_steps(choices_);
   bool moves = false;
   for (std::size_t i = 0; i < choices_.size(); ++i) {
+    if (!goes_on()) {
+      found_.is_complete = false;
+      return;
+    }
     const LitmusStep step = choices_[i];
     const bool is_last = i + 1 == choices_.size() && moves;  // Otherwise the world is still needed.
     auto world = is_last ? std::move(open.world) : std::make_unique<LitmusWorld>(*open.world);

@@ -229,8 +229,44 @@ TEST(Explorer, AQuestionThatIsTooLargeForMemoryIsRefused) {
   const LitmusDesignReport report = judge_litmus(*program, LitmusDesign::kBaseline, options);
   EXPECT_TRUE(report.found.is_too_large);
   EXPECT_FALSE(report.found.is_complete);
+  EXPECT_EQ(report.failures.size(), 1U) << "one reason, the true one";
   EXPECT_TRUE(report.fails());
   EXPECT_LT(report.found.states, 10'000U);
+}
+
+// One world can have thousands of steps: the caller is asked, and the worlds to be followed are counted,
+// between them.
+TEST(Explorer, ASearchStopsWithinAWorld) {
+  std::string text = "litmus Many { x } device D ;\n";
+  for (int i = 0; i < 300; ++i) text += "W.rlx x 1 ;\n";
+  const LitmusProgram many = program(text + "exists (x=1) required baseline");
+  int calls = 0;
+  const auto asked = explore(many, LitmusDesign::kBaseline, LitmusSteps::kReduced, {},
+                             [&](std::uint64_t) { return ++calls < 5; });
+  EXPECT_FALSE(asked.is_complete);
+  EXPECT_EQ(calls, 5);
+  EXPECT_LE(asked.transitions, 4096U);
+  const auto counted = explore(many, LitmusDesign::kBaseline, LitmusSteps::kReduced, {.bytes = 1U << 20U});
+  EXPECT_TRUE(counted.is_too_large);
+  EXPECT_LT(counted.transitions, 300U);
+}
+
+// Devices with registers have a link each: an answer stays behind the writes of its own device alone.
+TEST(LitmusExplorer, AnswersStayBehindTheWritesOfTheirDevice) {
+  const auto of = [](std::string_view columns, std::string_view told) {
+    return program("litmus Second set rob.counters device { y; mmio.2 e; peer p }\n" + std::string(columns) +
+                   "exists (" + std::string(told) +
+                   "P:r=1 /\\ P:s=0) forbidden mmio_today, mmio_unordered, rob_root_complex, rob_device");
+  };
+  const LitmusProgram own = of("host P | device E ; r = MR.acq e | W y 1 ; s = R y | S e 1 ;\n", "");
+  const LitmusProgram another =
+      of("host P | device D | device E ; r = MR.acq e | W y 1 | q = L p ; s = R y | S p 1 | S e 1 ;\n",
+         "E:q=1 /\\ ");
+  for (const LitmusDesign design : own.designs()) {
+    SCOPED_TRACE(name(design));
+    EXPECT_FALSE(explore_both(own, design).seen[0]);
+    EXPECT_TRUE(explore_both(another, design).seen[0]);
+  }
 }
 
 }  // namespace

@@ -208,14 +208,15 @@ bool LitmusMmioPath::is_held(const Moving& moving) const {
   return design_ == LitmusDesign::kRobDevice && !has_room(moving.operation);
 }
 
-std::uint32_t LitmusMmioPath::ordered_writes() const {
+std::uint32_t LitmusMmioPath::ordered_writes(std::uint8_t device) const {
   if (!keeps_writes_in_order()) return 0;
-  return static_cast<std::uint32_t>(std::count_if(moving_.begin(), moving_.end(), [](const Moving& moving) {
-    return moving.at_root && !is_load(moving.operation.kind) && moving.operation.device == 0;
-  }));
+  return static_cast<std::uint32_t>(
+      std::count_if(moving_.begin(), moving_.end(), [device](const Moving& moving) {
+        return moving.at_root && !is_load(moving.operation.kind) && moving.operation.device == device;
+      }));
 }
 
-bool LitmusMmioPath::move(std::uint32_t choice) {
+std::optional<std::uint8_t> LitmusMmioPath::move(std::uint32_t choice) {
   const Moving moved = moving_[choice];
   moving_.erase(moving_.begin() + choice);
   if (!moved.at_root) {
@@ -225,7 +226,8 @@ bool LitmusMmioPath::move(std::uint32_t choice) {
   } else {
     at_device(moved.operation);
   }
-  return moved.at_root && !is_load(moved.operation.kind) && moved.operation.device == 0;
+  if (!moved.at_root || is_load(moved.operation.kind)) return std::nullopt;
+  return static_cast<std::uint8_t>(moved.operation.device);
 }
 
 void LitmusMmioPath::at_device(const ordering::MmioOperation& operation) {
@@ -233,7 +235,8 @@ void LitmusMmioPath::at_device(const ordering::MmioOperation& operation) {
     if (operation.kind == ordering::MmioKind::kAcquire) sequencer_->acquire_done(operation.thread);
     loading_.erase(std::find(loading_.begin(), loading_.end(),
                              Loading{operation.thread, operation.device, operation.address}));
-    answers_.push_back({operation.thread, operation.tag, word(operation.address)});
+    answers_.push_back({operation.thread, operation.tag, word(operation.address),
+                        static_cast<std::uint8_t>(operation.device)});
     return;
   }
   for (std::uint32_t at = 0; at < operation.length; ++at) {

@@ -59,8 +59,8 @@ class LitmusMmioPath {
   /// Operations on the link to the device, and loads on their way to the root complex.
   std::uint32_t moving() const { return static_cast<std::uint32_t>(moving_.size()); }
   bool may_move(std::uint32_t choice) const;
-  /// True when a store is at the device now.
-  bool move(std::uint32_t choice);
+  /// The device that has a store now.
+  std::optional<std::uint8_t> move(std::uint32_t choice);
   std::string describe_moving(std::uint32_t choice) const;
 
   /// An answered load.
@@ -68,11 +68,12 @@ class LitmusMmioPath {
     std::uint32_t thread = 0;
     std::uint32_t tag = 0;
     std::uint64_t value = 0;
+    std::uint8_t device = 0;  ///< Which answers.
   };
   bool next_answer(Answer& out);
 
-  /// Posted writes on the link to the device, which keep their order there.
-  std::uint32_t ordered_writes() const;
+  /// Posted writes on the link to `device`, which keep their order there.
+  std::uint32_t ordered_writes(std::uint8_t device) const;
   /// An uncached store of `thread` has not left its core: x86 lets no later store be seen before it ("Intel
   /// 64 and IA-32 Architectures Software Developer's Manual", volume 3A, 12.3 and 9.2.2).
   bool holds_stores(std::uint32_t thread) const { return combining_[thread].uncached_waiting() > 0; }

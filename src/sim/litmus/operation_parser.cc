@@ -134,6 +134,9 @@ class OperationReader {
       if (is_repeated)
         return litmus_error(in_.file(), token.place, token.quoted(), "each register once in an instruction");
       made_.registers.push_back(register_of(agent_, token.text));
+      if (agent_.registers.size() > kLitmusMaxRegisters)
+        return litmus_error(in_.file(), token.place, token.quoted(),
+                            fmt::format("at most {} registers in a column", kLitmusMaxRegisters));
     }
     if (opcode_->has_register && made_.registers.size() != made_.variables.size()) {
       return litmus_error(in_.file(), made_.place, fmt::format("{} registers", made_.registers.size()),
@@ -458,14 +461,15 @@ Result<void> LitmusSettingsReader::finish() {
 
 Result<std::uint32_t> find_litmus_variable(const LitmusTokenReader& in, const LitmusProgram& program,
                                            const LitmusToken& token) {
+  const auto found = std::find_if(program.variables.begin(), program.variables.end(),
+                                  [&token](const LitmusVariable& each) { return each.name == token.text; });
+  if (token.kind == Kind::kWord && found != program.variables.end())
+    return static_cast<std::uint32_t>(found - program.variables.begin());
   std::vector<std::string_view> names;
   for (const LitmusVariable& each : program.variables) names.push_back(each.name);
-  const auto found = std::find(names.begin(), names.end(), token.text);
-  if (token.kind != Kind::kWord || found == names.end())
-    return litmus_error(in.file(), token.place, token.quoted(),
-                        fmt::format("a variable of this program ({})", fmt::join(names, ", ")), token.text,
-                        names);
-  return static_cast<std::uint32_t>(found - names.begin());
+  return litmus_error(in.file(), token.place, token.quoted(),
+                      fmt::format("a variable of this program ({})", fmt::join(names, ", ")), token.text,
+                      names);
 }
 
 }  // namespace wharf::sim

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "base/nearest_name.h"
@@ -28,6 +29,8 @@ class Parser {
   Result<void> variable(const LitmusVariable& where);
   Result<void> agents();
   Result<void> rows();
+  Result<void> cell(LitmusAgent& agent);
+  void find_devices();
   Result<void> outcome();
   Result<void> judgements(LitmusOutcome& outcome);
   Result<std::uint32_t> condition(LitmusCondition& condition, int level, std::uint32_t depth = 0);
@@ -36,6 +39,7 @@ class Parser {
 
   LitmusTokenReader in_;
   LitmusProgram program_;
+  std::size_t request_lines_ = 0;  ///< Of all devices.
 };
 
 Result<LitmusProgram> Parser::parse() {
@@ -115,6 +119,8 @@ Result<void> Parser::variables() {
 
 Result<void> Parser::variable(const LitmusVariable& where) {
   if (in_.front().kind != Kind::kWord) return in_.unexpected("the name of a variable");
+  if (program_.variables.size() == kLitmusMaxVariables)
+    return in_.unexpected(fmt::format("at most {} variables", kLitmusMaxVariables));
   LitmusVariable made = where;
   made.name = in_.front().text;
   for (const LitmusVariable& other : program_.variables) {
@@ -170,11 +176,7 @@ Result<void> Parser::rows() {
     for (;;) {
       if (column == program_.agents.size())
         return in_.unexpected(fmt::format("\";\" after {} columns", program_.agents.size()));
-      if (!in_.front().is("|") && !in_.front().is(";")) {
-        if (program_.agents[column].operations.size() == kLitmusMaxInstructions)
-          return in_.unexpected(fmt::format("at most {} instructions in a column", kLitmusMaxInstructions));
-        WHARF_TRY(read_litmus_operation(in_, program_, program_.agents[column]));
-      }
+      if (!in_.front().is("|") && !in_.front().is(";")) WHARF_TRY(cell(program_.agents[column]));
       ++column;
       if (in_.front().is(";")) break;
       if (!in_.front().is("|"))
@@ -190,7 +192,42 @@ Result<void> Parser::rows() {
     agent.first_register = first;
     first += static_cast<std::uint32_t>(agent.registers.size());
   }
+  find_devices();
   return {};
+}
+
+Result<void> Parser::cell(LitmusAgent& agent) {
+  if (agent.operations.size() == kLitmusMaxInstructions)
+    return in_.unexpected(fmt::format("at most {} instructions in a column", kLitmusMaxInstructions));
+  const LitmusToken first = in_.front();
+  WHARF_TRY(read_litmus_operation(in_, program_, agent));
+  const LitmusOperation& made = agent.operations.back();
+  if (agent.is_device && is_request(made.action)) request_lines_ += made.lines();
+  if (request_lines_ > kLitmusMaxRequestLines) {
+    return litmus_error(
+        in_.file(), first.place, first.quoted(),
+        fmt::format("at most {} lines in the requests of all devices together", kLitmusMaxRequestLines));
+  }
+  return {};
+}
+
+// A device whose columns look at or set registers of the second one, and none of the first, is the second
+// one.
+void Parser::find_devices() {
+  std::map<std::uint32_t, std::array<bool, 2>> has;
+  for (const LitmusAgent& agent : program_.agents) {
+    for (const LitmusOperation& operation : agent.operations) {
+      const bool is_own =
+          operation.action == LitmusAction::kLocalRead || operation.action == LitmusAction::kLocalWrite;
+      if (!is_own || !program_.variables[operation.variables[0]].is_mmio) continue;
+      has[agent.requester][program_.variables[operation.variables[0]].device] = true;
+    }
+  }
+  for (LitmusAgent& agent : program_.agents) {
+    const auto found = has.find(agent.requester);
+    const bool is_second = found != has.end() && found->second[1] && !found->second[0];
+    if (agent.is_device && is_second) agent.registers_of = 1;
+  }
 }
 
 Result<void> Parser::outcome() {

@@ -119,5 +119,39 @@ TEST(LitmusParser, FewNumbersMakeASmallReorderBuffer) {
   EXPECT_EQ(program.settings.rob_entries, 2U);
 }
 
+std::string counted(int count, std::string_view prefix, std::string_view between) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    text += (i == 0 ? "" : std::string(between)) + std::string(prefix) + std::to_string(i);
+  return text;
+}
+
+// What is compared with all others of its kind has a limit, so that no file of a mebibyte takes minutes.
+TEST(LitmusParser, RefusesMoreThanItCanCompare) {
+  const auto refusal = [](const std::string& text) {
+    const auto program = parse_litmus("a.litmus", text);
+    return program.ok() ? std::string("none") : program.error().message;
+  };
+  EXPECT_EQ(refusal("litmus V {\n" + counted(4096, "x", "; ") + " } host P ; W x0 1 ;"), "none");
+  EXPECT_THAT(refusal("litmus V {\n" + counted(4097, "x", "; ") + " } host P ; W x0 1 ;"),
+              testing::AllOf(testing::StartsWith("a.litmus:2:"),
+                             testing::HasSubstr("found \"x4096\", expected at most 4096 variables")));
+
+  const std::string lines = "litmus L {\n" + counted(2048, "x", "; ") + " }\ndevice D | device E ;\n";
+  const std::string read = counted(2048, "r", ",") + " = R " + counted(2048, "x", ",");
+  EXPECT_EQ(refusal(lines + read + " | " + read + " ;\n"), "none");
+  EXPECT_EQ(refusal(lines + read + " | " + read + " ;\ns = R x0 | ;\n"),
+            "a.litmus:5:1: found \"s\", expected at most 4096 lines in the requests of all devices together");
+
+  std::string rows = "litmus M { [a; b; c; d; e; f; g; h] } device D ;\n";
+  for (int i = 0; i < 513; ++i) {
+    std::string names;
+    for (const char letter : std::string("abcdefgh"))
+      names += (names.empty() ? "" : ",") + (letter + std::to_string(i));
+    rows += names + " = R a,b,c,d,e,f,g,h ;\n";
+  }
+  EXPECT_EQ(refusal(rows), "a.litmus:514:1: found \"a512\", expected at most 4096 registers in a column");
+}
+
 }  // namespace
 }  // namespace wharf::sim

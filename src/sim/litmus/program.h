@@ -25,6 +25,10 @@ inline constexpr std::uint32_t kLitmusMaxAgents = 64 - kLitmusMaxRoots;
 /// what it says until then is right.
 inline constexpr std::uint32_t kLitmusMaxInstructions = 4096;
 inline constexpr std::uint32_t kLitmusMaxLines = 4096;
+/// Lines of the requests of all devices together, at most: each is compared with each.
+inline constexpr std::uint32_t kLitmusMaxRequestLines = kLitmusMaxLines;
+inline constexpr std::uint32_t kLitmusMaxVariables = 4096;
+inline constexpr std::uint32_t kLitmusMaxRegisters = 4096;  ///< Of a column.
 /// Parentheses and ~ in one another, at most.
 inline constexpr std::uint32_t kLitmusMaxDepth = 100;
 /// Lines of peers are numbered from here, so that a line says where it is.
@@ -84,6 +88,8 @@ struct LitmusAgent {
   std::uint32_t requester = 0;  ///< Devices: their function, dense from 0.
   std::uint32_t thread = 0;     ///< Devices: the stream of this function, dense from 0.
   std::uint8_t root = 0;        ///< Devices: the root complex that requests go to unless they name another.
+  /// Devices: whose registers it has, those of the first or of the second device.
+  std::uint8_t registers_of = 0;
   std::vector<LitmusOperation> operations;
   std::vector<std::string> registers;
   std::uint32_t first_register = 0;  ///< Place of its registers among those of all agents.

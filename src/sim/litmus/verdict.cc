@@ -52,7 +52,7 @@ LitmusDesignReport judge_litmus(const LitmusProgram& program, LitmusDesign desig
     report.rows.push_back(std::move(row));
   }
   const bool has_failed = !report.found.violation.empty() || !report.found.deadlock.empty();
-  if (report.found.finals.empty() && !has_failed) {
+  if (report.found.finals.empty() && !has_failed && !report.found.is_too_large) {
     report.failures.push_back(
         report.found.is_complete
             ? std::string("no order of steps came to an end")

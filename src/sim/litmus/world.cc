@@ -52,7 +52,8 @@ bool are_threads_independent(const LitmusProgram& program, LitmusDesign design) 
     for (std::size_t at = 0; at < program.agents[agent].operations.size(); ++at) {
       const LitmusOperation& operation = program.agents[agent].operations[at];
       for (std::size_t line = 0; is_request(operation.action) && line < operation.lines(); ++line)
-        all.push_back({request_of(program, design, agent, at, line), way_of(program, operation)});
+        all.push_back({request_of(program, design, agent, at, line),
+                       way_of(program, program.agents[agent], operation)});
     }
   }
   for (const Sent& one : all) {
@@ -214,8 +215,12 @@ void LitmusWorld::take(LitmusStep step) {
       mmio_->leave(step.index, step.choice);
       break;
     case LitmusStep::Kind::kMove:
-      if (!mmio_->move(step.index)) break;
-      for (Answer& answer : answers_) answer.behind -= std::min(answer.behind, 1U);
+      if (const auto device = mmio_->move(step.index)) {
+        for (Answer& answer : answers_) {
+          if (program_->agents[agent_of(answer.response.domain)].registers_of == *device)
+            answer.behind -= std::min(answer.behind, 1U);
+        }
+      }
       break;
   }
   settle();
@@ -284,7 +289,8 @@ void LitmusWorld::send(std::size_t agent) {
   const LitmusOperation& operation = program.operations[sent.operation];
   const bool is_posted = operation.action == LitmusAction::kWrite;
   if (source_) source_->sent(agent, sent.operation, is_posted);
-  if (orders_completions_ && is_posted && way_of(*program_, operation) == kLitmusMmioWay) {
+  if (orders_completions_ && is_posted &&
+      sim::way_of(*program_, program, operation) == mmio_way(program.registers_of)) {
     const PostedLine posted{sent.agent, request_of(*program_, design_, agent, sent.operation, sent.line).tag};
     posted_.insert(std::lower_bound(posted_.begin(), posted_.end(), posted), posted);
   }
@@ -297,27 +303,27 @@ void LitmusWorld::send(std::size_t agent) {
 bool LitmusWorld::may_arrive(std::size_t place) const {
   const LitmusTransfer& mover = fabric_[place];
   const ordering::Request request = request_of(*program_, design_, mover.agent, mover.operation, mover.line);
-  const std::uint8_t way = way_of(*program_, operation_of(mover));
-  if (way != kLitmusPeerWay && !roots_[way].can_accept(request)) return false;
-  return std::all_of(
-      fabric_.begin(), fabric_.begin() + static_cast<std::ptrdiff_t>(place),
-      [&](const LitmusTransfer& earlier) {
-        return way_of(*program_, operation_of(earlier)) != way ||
-               may_pass(design_, program_->settings,
-                        request_of(*program_, design_, earlier.agent, earlier.operation, earlier.line),
-                        request);
-      });
+  const std::uint8_t way = way_of(mover);
+  if (way != kLitmusPeerWay && !roots_[root_of(way)].can_accept(request)) return false;
+  return std::all_of(fabric_.begin(), fabric_.begin() + static_cast<std::ptrdiff_t>(place),
+                     [&](const LitmusTransfer& earlier) {
+                       return way_of(earlier) != way || may_pass(design_, program_->settings,
+                                                                 request_of(*program_, design_, earlier.agent,
+                                                                            earlier.operation, earlier.line),
+                                                                 request);
+                     });
 }
 
 void LitmusWorld::arrive(std::size_t place) {
   const LitmusTransfer mover = fabric_[place];
   fabric_.erase(fabric_.begin() + static_cast<std::ptrdiff_t>(place));
-  const std::uint8_t way = way_of(*program_, operation_of(mover));
+  const std::uint8_t way = way_of(mover);
   if (way == kLitmusPeerWay) {
     reach_peer(mover);
     return;
   }
-  WHARF_CHECK(roots_[way].accept(request_of(*program_, design_, mover.agent, mover.operation, mover.line)));
+  WHARF_CHECK(
+      roots_[root_of(way)].accept(request_of(*program_, design_, mover.agent, mover.operation, mover.line)));
 }
 
 // A peer device takes requests one after the other, as they come.

@@ -106,6 +106,9 @@ class LitmusWorld {
   const LitmusOperation& operation_of(const LitmusTransfer& transfer) const {
     return program_->agents[transfer.agent].operations[transfer.operation];
   }
+  std::uint8_t way_of(const LitmusTransfer& transfer) const {
+    return sim::way_of(*program_, program_->agents[transfer.agent], operation_of(transfer));
+  }
   void collect();
   void settle();
   bool take_certain_step();

@@ -2,6 +2,7 @@
 // Answers that stay behind posted writes: those of the device to a core, and what the link holds before those
 // of a root complex to a device. Apart from the steps, because it is one rule of PCIe (D2a).
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "sim/litmus/fabric.h"
@@ -9,10 +10,16 @@
 
 namespace wharf::sim {
 
-// The device answers MMIO loads.
+// A device answers MMIO loads. What another device has sent travels on another link.
 void LitmusWorld::take_mmio_answers() {
   LitmusMmioPath::Answer answer;
-  while (mmio_->next_answer(answer)) completions_.push_back({answer, posted_});
+  while (mmio_->next_answer(answer)) {
+    Completion made{answer, {}};
+    for (const PostedLine& line : posted_) {
+      if (program_->agents[line.agent].registers_of == answer.device) made.behind.push_back(line);
+    }
+    completions_.push_back(std::move(made));
+  }
 }
 
 // The core has what no posted write is before any more.
@@ -44,12 +51,13 @@ void LitmusWorld::written(const ordering::Response& response) {
 
 /// Posted writes of cores on the link to the device that an answer which enters it now may not pass.
 std::uint32_t LitmusWorld::writes_before(const ordering::Response& response) const {
-  if (!mmio_ || mmio_->ordered_writes() == 0) return 0;
+  if (!mmio_) return 0;
   const LitmusAgent& agent = program_->agents[agent_of(response.domain)];
+  const std::uint32_t writes = mmio_->ordered_writes(agent.registers_of);
+  if (writes == 0) return 0;
   const LitmusOperation& operation = agent.operations[tag_names(response.tag).operation];
-  if (way_of(*program_, operation) != kLitmusMmioWay) return 0;
-  return completion_may_pass_writes(design_, program_->settings, operation.label) ? 0
-                                                                                  : mmio_->ordered_writes();
+  if (sim::way_of(*program_, agent, operation) != mmio_way(agent.registers_of)) return 0;
+  return completion_may_pass_writes(design_, program_->settings, operation.label) ? 0 : writes;
 }
 
 }  // namespace wharf::sim

@@ -52,11 +52,12 @@ std::string LitmusWorld::describe(LitmusStep step) const {
     }
     case LitmusStep::Kind::kArrive: {
       const LitmusTransfer& transfer = fabric_[step.index];
-      const std::uint8_t way = way_of(*program_, operation_of(transfer));
-      return fmt::format(
-          "{}{} of {} arrives at {}", operation_of(transfer).text, line_of(transfer),
-          program_->agents[transfer.agent].name,
-          way == kLitmusPeerWay ? "the peer device" : agent_name(static_cast<AgentId>(hosts_.size() + way)));
+      const std::uint8_t way = way_of(transfer);
+      return fmt::format("{}{} of {} arrives at {}", operation_of(transfer).text, line_of(transfer),
+                         program_->agents[transfer.agent].name,
+                         way == kLitmusPeerWay
+                             ? "the peer device"
+                             : agent_name(static_cast<AgentId>(hosts_.size() + root_of(way))));
     }
     case LitmusStep::Kind::kMessage: {
       const Flight& flight = network_[step.index];

@@ -47,6 +47,10 @@ bool MmioPath::store(TimePs now, const MmioOperation& operation) {
     return false;
   }
   if (ordering::is_numbered(operation.kind)) return send_numbered(now, operation);
+  if (asks_for(operation)) {
+    refused_ = true;
+    return false;
+  }
   while (!combining_.store(operation, &random_)) {
     // Lines that have just been closed, to make room for this one or to go before it, may leave at once.
     const std::uint32_t before = on_the_way_;
@@ -95,9 +99,10 @@ bool MmioPath::load(TimePs now, const MmioOperation& operation) {
       refused_ = true;
       return false;
     }
-    const bool is_sent = send_numbered(now, operation);
-    loads_ += is_sent ? 1 : 0;
-    return is_sent;
+    if (!send_numbered(now, operation)) return false;
+    ++loads_;
+    asking_.push_back({kTimeZero, operation.address, operation.device, operation.length});
+    return true;
   }
   ++loads_;
   uncached_load_ = true;
@@ -158,6 +163,15 @@ void MmioPath::leave_core(TimePs now, const MmioOperation& operation) {
   if (!is_load) ++answers_awaited_;
   if (operation.kind == MmioKind::kUncachedStore) uncached_awaited_ = true;
   simulation_.schedule(at, id(), id(), kAtRoot, keep_slot(flying_, operation));
+}
+
+/// Whether a load on its way asks for bytes of `store`, which has no number that would keep it behind: a load
+/// returns no later store of its thread.
+bool MmioPath::asks_for(const MmioOperation& store) const {
+  return std::any_of(asking_.begin(), asking_.end(), [&store](const OnTheWay& load) {
+    return load.device == store.device && load.address < store.address + store.length &&
+           store.address < load.address + load.length;
+  });
 }
 
 TimePs MmioPath::behind_own_bytes(TimePs now, TimePs at, const MmioOperation& operation) {
@@ -338,6 +352,13 @@ void MmioPath::deliver(TimePs now, MmioOperation operation) {
     return;
   }
   client_->mmio_read(now, operation);
+  if (ordering::is_numbered(operation.kind)) {
+    asking_.erase(std::find_if(asking_.begin(), asking_.end(), [&operation](const OnTheWay& each) {
+      return each.device == operation.device && each.address == operation.address &&
+             each.length == operation.length;
+    }));
+    if (refused_) look_ready(now);
+  }
   const std::uint32_t slot = keep_slot(flying_, operation);
   if (order_ != nullptr) answers_.push_back({slot, order_->requests(), false});
   simulation_.schedule(link_.send_up(now, operation), id(), id(), kLoadBack, slot);

@@ -116,6 +116,7 @@ class MmioPath final : public Component, public LinkOrderWaiter {
   bool is_held_by_load(std::uint32_t thread) const {
     return uncached_load_ || sequencer_.holds_host_memory(thread);
   }
+  bool asks_for(const ordering::MmioOperation& store) const;
   void give_credits(TimePs now);
   void loaded(TimePs now, std::uint32_t slot);
   bool keeps_order_below() const { return config_.link_spread == kTimeZero; }
@@ -163,7 +164,8 @@ class MmioPath final : public Component, public LinkOrderWaiter {
     std::uint8_t length;
   };
   std::vector<OnTheWay> ways_;
-  LinkOrder* order_ = nullptr;  ///< Null: the device sends nothing on this link.
+  std::vector<OnTheWay> asking_;  ///< Numbered loads that have left and not reached the device, oldest first.
+  LinkOrder* order_ = nullptr;    ///< Null: the device sends nothing on this link.
   struct Answer {
     std::uint32_t slot;
     std::uint64_t requests;  ///< Of the device, sent before it.

@@ -204,6 +204,7 @@ bool RootComplex::offer(TimePs now, std::uint32_t slot) {
 bool RootComplex::may_pass_held(std::uint32_t slot, std::uint64_t number) const {
   if (flow_of(requests_[slot].kind) != kPosted) return true;
   const Ring<Held>& others = held_[kNonPosted];
+  if (config_.on_bus) return others.empty() || others.front().number >= number;  // Nothing passes there.
   for (std::size_t at = 0; at < others.size() && others[at].number < number; ++at) {
     if (!ordering::may_pass_on_link(config_.queue.design, config_.queue.order, requests_[others[at].slot],
                                     requests_[slot]))

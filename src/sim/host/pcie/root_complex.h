@@ -32,7 +32,7 @@ struct RootComplexCounters {
 
 /// One device, one queue. The link keeps the order in which requests were submitted, or as much of it as
 /// PCIe keeps (root_complex.passing); before a full queue, posted writes pass reads and atomics that wait,
-/// never the other way round. [PCIe Base 5.0 2.4.1]
+/// never the other way round. [PCIe Base 5.0 2.4.1] On the on-chip bus nothing passes, not even there.
 class RootComplex final : public Component, public CoherentAgent, public RequestSink, public LinkOrderWaiter {
  public:
   /// Adds itself to the simulation and connects itself to `memory` as `agent`. `config` has passed
