@@ -119,7 +119,8 @@ class Server {
         .half_open_total = summary_.half_open,
         .keyless_total = summary_.keyless,
         .payload_bytes = memory_->payloads.reserved_bytes(),
-        .engine = LiveProtocol<E>::counters(host_.engine())};
+        .engine = LiveProtocol<E>::counters(host_.engine()),
+        .peers = {}};
     for (const auto& session : sessions_) {
       out.messages += session->arrived().messages;
       if (session->remote) out.peers.push_back(session->state(host_.activity(session->number)));
