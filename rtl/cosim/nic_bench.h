@@ -120,8 +120,8 @@ class NicBench {
       if (now() > limit) found_.differ(now(), "requests that do not end" + state());
     }
     for (std::uint32_t side = 0; side < 2 && found_.agrees(); ++side) bench().host(side).compare(now());
-    if (random_.below(2) == 0) inject();
     bench().settled();
+    if (random_.below(2) == 0) inject();
   }
 
   /// What the NICs count, for people.

@@ -10,7 +10,7 @@ namespace wharf::rtl {
 struct RocePlan {
   static constexpr std::uint32_t kPairs = 4, kDepth = 4, kRing = 64, kMtu = 256;
   static constexpr std::uint32_t kEntryBytes = 32;               ///< Of the ring of completions.
-  static constexpr std::uint32_t kSlots = 4, kSlotBytes = 1024;  ///< Of each queue pair.
+  static constexpr std::uint32_t kSlots = 6, kSlotBytes = 1024;  ///< Of each queue pair.
   static constexpr std::uint32_t kLongest = 900;                 ///< Bytes of a request.
   static constexpr std::uint32_t kCounters = 0;                  ///< Region 0: a counter of each queue pair.
   static constexpr std::uint32_t kConstant = 0x1000;             ///< Region 1: may only be read.

@@ -187,9 +187,9 @@ module wharf_roce_requester #(
 
   // ---------------------------------------------------------------- What comes next
   logic             turn_valid, picks_heard, picks_placed, picks_kill, picks_turn, picks;
-  logic [PairW-1:0] turn, pick, pair_q;
+  logic [PairW-1:0] turn, pick, pair_q, read_pair;
   logic [PairW:0]   listed;
-  logic [SlotW:0]   pick_head, pick_send, head_q, send_q, write_end;
+  logic [SlotW:0]   pick_head, pick_send, head_q, send_q, write_end, write_q;
   logic             is_idle;
   // A queue pair that is opened has the ports.
   assign is_idle      = state_q == Idle && !open_valid_i;
@@ -210,7 +210,7 @@ module wharf_roce_requester #(
   end
   assign pick_head = head_ends[pick];
   assign pick_send = send_ends[pick];
-  assign write_end = write_ends[pair_q];
+  assign write_end = write_ends[read_pair];
   wharf_ready_list #(.Members(QueuePairs)) turns (
     .clk_i, .rst_i,
     .mark_valid_i(marks || rings), .mark_ready_o(mark_ready), .mark_member_i(mark_pair),
@@ -244,7 +244,7 @@ module wharf_roce_requester #(
   assign is_last     = is_fetch || index + 24'd1 == packets;
   assign chunk       = left > 32'(Mtu) ? 16'(Mtu) : left[15:0];
   assign outstanding = ctx_q.next - ctx_q.unacked;
-  assign has_work    = send_q != write_end;
+  assign has_work    = send_q != write_q;   // What came since is not the request that was read.
   assign waits       = outstanding >= 24'(Window) || ctx_q.timer == wharf_pkg::TimerNotReady ||
                        (is_new && ((request_q.fence && ctx_q.fetches != '0) ||
                                    (is_fetch && ctx_q.fetches >= 8'(Fetches))));
@@ -535,7 +535,7 @@ module wharf_roce_requester #(
   end
   assign is_over = state_q == Send && !open_valid_i && (sends || !job_valid_o);
   // Somebody may go on: the rest of what is sent, or what an answer or a time has freed.
-  assign marks = (sends && (!is_last || send_q + 1'b1 != write_end)) || (stores && (state_q == Act || state_q == Settle || (state_q == Expire && frees)));
+  assign marks = (sends && (!is_last || send_q + 1'b1 != write_q)) || (stores && (state_q == Act || state_q == Settle || (state_q == Expire && frees)));
 
   logic [SlotW:0] head_next, send_next;
   always_comb begin
@@ -573,16 +573,16 @@ module wharf_roce_requester #(
   end
 
   logic [SlotW-1:0] read_slot;
-  logic [PairW-1:0] read_pair;
   assign read_pair = state_q == Idle ? pick : pair_q;
   assign read_slot = state_q != Idle ? head_q[SlotW-1:0] : (picks_turn ? pick_send[SlotW-1:0] : pick_head[SlotW-1:0]);
   always_ff @(posedge clk_i) begin
     if (picks || ((state_q == Fetch || state_q == Next) && !open_valid_i)) request_q <= requests[{read_pair, read_slot}];
     if (picks) begin
-      pair_q <= pick;
-      ctx_q  <= contexts[pick];
-      head_q <= pick_head;
-      send_q <= pick_send;
+      pair_q  <= pick;
+      ctx_q   <= contexts[pick];
+      head_q  <= pick_head;
+      send_q  <= pick_send;
+      write_q <= write_end;
     end else if (moves) begin
       ctx_q  <= ctx;
       head_q <= head_next;
@@ -629,7 +629,7 @@ module wharf_roce_requester #(
         Idle: begin
           if (picks_placed) state_q <= Placed;
           else if (picks_heard) state_q <= Judge;
-          else if (picks_kill) state_q <= Flush;
+          else if (picks_kill) state_q <= Next;
           else if (picks_sweep) state_q <= Expire;
           else if (picks_turn && !ended_q[pick]) state_q <= Send;
         end
