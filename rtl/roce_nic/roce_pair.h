@@ -195,6 +195,13 @@ class RocePair : public NicBench<RocePair<Model, Other>, Model, Other> {
   void seen(const wire::Packet& packet, std::uint32_t) {
     found_.coverage.hit(wire::roce_opcode_name(packet.roce.bth.opcode));
     found_.coverage.hit_if(packet.roce.bth.psn == 0, "PSN wraps");
+    // Acknowledgements and results are urgent, and everything may be marked.
+    using wire::RoceOpcode;
+    const RoceOpcode opcode = packet.roce.bth.opcode;
+    const bool is_urgent = packet.traffic_class == wire::TrafficClass::kAcknowledgement;
+    if (is_urgent != (opcode == RoceOpcode::kRcAcknowledge || opcode == RoceOpcode::kRcAtomicAcknowledge) ||
+        packet.mark != wire::CongestionMark::kCapable)
+      found_.differ(this->now(), "the traffic class of a frame");
   }
 
   template <typename Nic>
