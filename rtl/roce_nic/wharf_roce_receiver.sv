@@ -6,7 +6,7 @@ module wharf_roce_receiver #(
   parameter int unsigned QueuePairs   = 8,     // A power of two from 2.
   parameter int unsigned LengthW      = 13,    // Bits of the length of a packet.
   parameter int unsigned Mtu          = 1024,  // Data of a packet: a power of two.
-  parameter int unsigned Saved        = 4,     // Reads and atomics of a queue pair that the peer may ask for again: a power of two to 128.
+  parameter int unsigned Saved        = 4,     // Reads and atomics of one that the peer may ask for again: a power of two to 128.
   parameter int unsigned NotReadyCode = 12     // The delay that a peer is asked for when there is no receive: 0 to 31.
 ) (
   input  logic                          clk_i,

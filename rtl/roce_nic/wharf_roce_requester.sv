@@ -535,7 +535,8 @@ module wharf_roce_requester #(
   end
   assign is_over = state_q == Send && !open_valid_i && (sends || !job_valid_o);
   // Somebody may go on: the rest of what is sent, or what an answer or a time has freed.
-  assign marks = (sends && (!is_last || send_q + 1'b1 != write_q)) || (stores && (state_q == Act || state_q == Settle || (state_q == Expire && frees)));
+  assign marks = (sends && (!is_last || send_q + 1'b1 != write_q)) ||
+                 (stores && (state_q == Act || state_q == Settle || (state_q == Expire && frees)));
 
   logic [SlotW:0] head_next, send_next;
   always_comb begin
