@@ -32,7 +32,11 @@ class NicBench {
         first_(first),
         memories_{NicMemory(memory_bytes, random.substream(1)), NicMemory(memory_bytes, random.substream(2))},
         wires_{NicWire(random.substream(5)), NicWire(random.substream(6))} {
-    if constexpr (requires { first->planted_i; }) second_->planted_i = first->planted_i;
+    if constexpr (requires {
+                    first->planted_i;
+                    second_->planted_i;
+                  })
+      second_->planted_i = first->planted_i;
     if constexpr (requires { second_->memory; }) second_->memory = &memories_[1];
     for (const char* name : {"lost", "doubled", "spoiled", "late", "reset under way"})
       found.coverage.require(name);

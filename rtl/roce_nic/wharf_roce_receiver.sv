@@ -371,7 +371,9 @@ module wharf_roce_receiver #(
   assign take_start_o    = is_result ? 7'd16 : read_start_i;
   assign take_length_o   = is_result ? LengthW'(8) : read_bytes_i;
   assign take_valid_o    = (state_q == Place && write_ready_i) || (state_q == Leave && !placed_q);
-  assign read_ready_o    = state_q == Leave && (placed_q || take_ready_i);
+  // A frame whose data was wanted is done with when that has been read.
+  assign read_ready_o    = (state_q == Leave && (placed_q || take_ready_i)) ||
+                           (placed_q && ((state_q == Accept && !open_valid_i) || (state_q == Placed && placed_ready_i)));
 
   // ---------------------------------------------------------------- State
   always_comb begin
@@ -433,16 +435,17 @@ module wharf_roce_receiver #(
                      else if (line_ready_i) state_q <= AtomicEnd;
         AtomicEnd: if (written_i) state_q <= Accept;
         Notice: if (completion_ready_i) state_q <= cut_q ? Refuse : Accept;
-        Accept: if (!open_valid_i) state_q <= Leave;
+        Accept: if (!open_valid_i) state_q <= placed_q ? Idle : Leave;
         Refuse: if (!open_valid_i) state_q <= is_fatal ? Kill : Leave;
         Kill: if (kill_ready_i) state_q <= Leave;
         Search: state_q <= is_exhausted ? Leave : Compare;
         Compare: state_q <= !is_found ? Search : (is_read && h.length != '0 ? Check : Again);
         Again: if (!open_valid_i) state_q <= Leave;
-        Hear: if (heard_ready_i) state_q <= Verdict;
+        // What has no data is nothing to wait for.
+        Hear: if (heard_ready_i) state_q <= h.opcode == wharf_pkg::RoceAcknowledge ? Leave : Verdict;
         Verdict: if (verdict_valid_i)
           state_q <= !verdict_wants_i ? Leave : (is_result || read_bytes_i != '0 ? Place : Placed);
-        Placed: if (placed_ready_i) state_q <= Leave;
+        Placed: if (placed_ready_i) state_q <= placed_q ? Idle : Leave;
         default: if (placed_q || take_ready_i) state_q <= Idle;
       endcase
     end
