@@ -22,7 +22,7 @@ const auto kRun = [](auto& dut, RandomStream random, std::uint64_t cycles, Findi
 TEST(RoceNic, TwoAgreeByteForByteOverALossyWire) { expect_agreement<Vwharf_roce_nic>(kRun, 200000); }
 
 TEST(RoceNic, EveryPlantedFaultIsFound) {
-  expect_faults_found<Vwharf_roce_nic_planted>(kRun, "rtl/roce_nic/faults.txt", 150000);
+  expect_faults_found<Vwharf_roce_nic_planted>(kRun, "rtl/roce_nic/faults.txt", 200000);
 }
 
 using Full = Clocked<Vwharf_roce_nic_full>;

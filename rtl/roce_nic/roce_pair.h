@@ -17,6 +17,7 @@
 #include "rtl/cosim/packed.h"
 #include "rtl/roce_nic/roce_host.h"
 #include "rtl/roce_nic/roce_plan.h"
+#include "rtl/roce_nic/roce_rules.h"
 #include "wire/address_plan.h"
 #include "wire/roce_opcode.h"
 
@@ -167,6 +168,7 @@ class RocePair : public NicBench<RocePair<Model, Other>, Model, Other> {
         for (std::uint32_t& psn : psns) psn = 0xff'ffff - static_cast<std::uint32_t>(random_.below(40));
     }
     if constexpr (!kIsHardware) psns_[1].fill(Other::kStartingPsn);
+    rules_.reset(psns_);
     for (std::uint32_t pair = 0; pair < RocePlan::kPairs; ++pair)
       open_pair(nic, pair, hosts_[1 - side].number() + pair, psns_[side][pair], psns_[1 - side][pair]);
   }
@@ -192,7 +194,9 @@ class RocePair : public NicBench<RocePair<Model, Other>, Model, Other> {
     frame = turned;
   }
 
-  void seen(const wire::Packet& packet, std::uint32_t) {
+  void seen(const wire::Packet& packet, std::uint32_t side) {
+    rules_.seen(packet, side, packet.roce.bth.destination_queue_pair - hosts_[1 - side].number(),
+                kIsHardware || side == 0, this->now());
     found_.coverage.hit(wire::roce_opcode_name(packet.roce.bth.opcode));
     found_.coverage.hit_if(packet.roce.bth.psn == 0, "PSN wraps");
     // Acknowledgements and results are urgent, and everything may be marked.
@@ -212,6 +216,7 @@ class RocePair : public NicBench<RocePair<Model, Other>, Model, Other> {
   }
 
   std::array<RoceHost, 2> hosts_;
+  RoceRules rules_{found_};
   std::array<std::array<std::uint32_t, RocePlan::kPairs>, 2> psns_{};  ///< First ones, of each side.
 };
 
