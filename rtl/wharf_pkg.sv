@@ -212,13 +212,18 @@ package wharf_pkg;
     nic_request_t request;
   } nic_transaction_t;
 
-  // Where the other side is, and who this side is.
+  // Where the other side is, and who this side is, in an IP network.
   typedef struct packed {
     logic [47:0] own_mac;
     logic [47:0] peer_mac;
     logic [31:0] own_ip;
     logic [31:0] peer_ip;
     logic [15:0] source_port;      // Of UDP.
+  } nic_route_t;
+
+  // The same with the channel of the Unified Bus.
+  typedef struct packed {
+    nic_route_t  network;
     logic [23:0] own_tpn;
     logic [23:0] peer_tpn;
   } ub_route_t;
@@ -321,6 +326,203 @@ package wharf_pkg;
     logic [31:0] not_ready_received;    // Requests that are asked again, for that or for a page that was missing.
   } nic_counters_t;
 
+  // Opcodes of the reliable connection of RoCEv2: RoceOpcode of src/wire/roce_opcode.h.
+  parameter logic [7:0] RoceSendFirst          = 8'h00;
+  parameter logic [7:0] RoceSendMiddle         = 8'h01;
+  parameter logic [7:0] RoceSendLast           = 8'h02;
+  parameter logic [7:0] RoceSendLastImmediate  = 8'h03;
+  parameter logic [7:0] RoceSendOnly           = 8'h04;
+  parameter logic [7:0] RoceSendOnlyImmediate  = 8'h05;
+  parameter logic [7:0] RoceWriteFirst         = 8'h06;
+  parameter logic [7:0] RoceWriteMiddle        = 8'h07;
+  parameter logic [7:0] RoceWriteLast          = 8'h08;
+  parameter logic [7:0] RoceWriteLastImmediate = 8'h09;
+  parameter logic [7:0] RoceWriteOnly          = 8'h0a;
+  parameter logic [7:0] RoceWriteOnlyImmediate = 8'h0b;
+  parameter logic [7:0] RoceReadRequest        = 8'h0c;
+  parameter logic [7:0] RoceReadFirst          = 8'h0d;
+  parameter logic [7:0] RoceReadMiddle         = 8'h0e;
+  parameter logic [7:0] RoceReadLast           = 8'h0f;
+  parameter logic [7:0] RoceReadOnly           = 8'h10;
+  parameter logic [7:0] RoceAcknowledge        = 8'h11;
+  parameter logic [7:0] RoceAtomicAcknowledge  = 8'h12;
+  parameter logic [7:0] RoceCompareSwap        = 8'h13;
+  parameter logic [7:0] RoceFetchAdd           = 8'h14;
+  parameter logic [7:0] RoceNotification       = 8'h81;
+
+  // Syndromes of an AETH, and the class in their bits 6:5: AethClass and NakCode of src/wire/roce_extension.h.
+  parameter logic [7:0] SyndromeAck            = 8'h1f;
+  parameter logic [7:0] SyndromeSequence       = 8'h60;
+  parameter logic [7:0] SyndromeInvalid        = 8'h61;
+  parameter logic [7:0] SyndromeRemoteAccess   = 8'h62;
+
+  parameter logic [1:0] AethAck                = 2'd0;
+  parameter logic [1:0] AethNotReady           = 2'd1;
+  parameter logic [1:0] AethReserved           = 2'd2;
+  parameter logic [1:0] AethNak                = 2'd3;
+
+  // What the headers of a RoCEv2 packet say: RocePacket of src/wire/roce_packet.h. What the opcode has not is anything.
+  typedef struct packed {
+    logic [7:0]  opcode;
+    logic [15:0] partition;
+    logic [23:0] destination;      // Queue pair.
+    logic        acknowledge;      // It asks for an acknowledgement.
+    logic [23:0] psn;
+    logic [63:0] address;          // RETH and AtomicETH
+    logic [31:0] key;
+    logic [31:0] length;           // RETH: of the whole message.
+    logic [63:0] operand;          // AtomicETH: what is swapped in or added,
+    logic [63:0] compare;
+    logic [31:0] immediate;
+    logic [7:0]  syndrome;         // AETH
+    logic [23:0] msn;
+  } roce_headers_t;
+
+  // Why a packet goes no further than its headers.
+  parameter logic [2:0] RoceGood          = 3'd0;
+  parameter logic [2:0] RoceForeign       = 3'd1;  // Malformed, or not for this side.
+  parameter logic [2:0] RoceUnknownOpcode = 3'd2;
+  parameter logic [2:0] RoceBadVersion    = 3'd3;
+  parameter logic [2:0] RoceOtherService  = 3'd4;  // Of an unreliable connection or datagrams.
+  parameter logic [2:0] RoceCongestion    = 3'd5;  // A congestion notification, which nothing here heeds.
+
+  // A packet to be made.
+  typedef struct packed {
+    logic [7:0]   opcode;
+    logic [23:0]  destination;     // The peer's queue pair.
+    logic         acknowledge;
+    logic [23:0]  psn;
+    logic [1:0]   urgency;         // Urgency*
+    logic [63:0]  remote_address;  // RETH and AtomicETH
+    logic [31:0]  key;
+    logic [31:0]  length;          // RETH
+    logic [31:0]  immediate;
+    logic [7:0]   syndrome;        // AETH
+    logic [23:0]  msn;
+    logic [15:0]  bytes;           // Of data in this packet,
+    logic         is_inline;       // which are in `data`,
+    logic [63:0]  address;         // or in memory from here on.
+    logic [127:0] data;            // Or operands of 8 bytes: swap or add, and compare; or what an atomic has found.
+  } roce_job_t;
+
+  // Traffic classes: TrafficClass of src/wire/packet.h, by their DSCP (src/wire/traffic_class.h).
+  parameter logic [1:0] UrgencyData           = 2'd0;
+  parameter logic [1:0] UrgencyRepeated       = 2'd1;
+  parameter logic [1:0] UrgencyAcknowledgement = 2'd2;
+
+  // What a responder owes the peer.
+  typedef struct packed {
+    logic [1:0]  kind;             // Answer*
+    logic [23:0] destination;      // The peer's queue pair.
+    logic [23:0] psn;
+    logic [23:0] msn;
+    logic [7:0]  syndrome;
+    logic [63:0] address;          // Of a Read, in memory; of an atomic, what it has found.
+    logic [31:0] length;           // Of a Read.
+  } roce_answer_t;
+
+  parameter logic [1:0] AnswerAcknowledge = 2'd0;  // May yet say more, until something else stands behind it.
+  parameter logic [1:0] AnswerNak         = 2'd1;
+  parameter logic [1:0] AnswerRead        = 2'd2;
+  parameter logic [1:0] AnswerAtomic      = 2'd3;
+
+  // An answer that has come: what the requester wants to know of it.
+  typedef struct packed {
+    logic [7:0]  opcode;
+    logic [23:0] psn;
+    logic [7:0]  syndrome;
+    logic [15:0] bytes;            // Of data.
+  } roce_heard_t;
+
+  // The requesting side of a queue pair. Numbers are PSNs: [head_first, highest) are those of requests that have begun, and
+  // of these all before `unacked` are answered.
+  typedef struct packed {
+    logic [23:0] remote;           // The peer's queue pair.
+    logic [23:0] head_first;       // The first one of the oldest request,
+    logic [23:0] send_first;       // and of the one whose turn it is to be sent.
+    logic [23:0] next;             // Of the next packet that leaves: before `highest` while something is sent again.
+    logic [23:0] unacked;
+    logic [23:0] highest;
+    logic [7:0]  fetches;          // Reads and atomics that are not answered.
+    logic [2:0]  retries;          // Left.
+    logic [2:0]  not_ready;        // Retries of a peer that is not ready, left.
+    logic        recovering;       // It has gone back for `recovery`, and hears no more of that.
+    logic [23:0] recovery;
+    logic [1:0]  timer;            // Timer*
+    logic [23:0] deadline;         // In ticks.
+  } roce_sender_t;
+
+  parameter logic [1:0] TimerOff      = 2'd0;
+  parameter logic [1:0] TimerAnswer   = 2'd1;  // An answer is awaited.
+  parameter logic [1:0] TimerNotReady = 2'd2;  // The peer was not ready: nothing is sent.
+
+  // The responding side of a queue pair.
+  typedef struct packed {
+    logic [23:0]  remote;
+    logic [23:0]  expected;        // PSN
+    logic [23:0]  msn;
+    logic         nak_sent;        // The gap before `expected` has had its NAK.
+    logic [1:0]   message;         // Message*: what has begun and not ended.
+    logic [31:0]  key;             // Of a Write that has begun,
+    logic [63:0]  address;         // where its next byte goes,
+    logic [31:0]  length;          // and all its bytes.
+    logic [31:0]  received;        // Bytes of the message that have come.
+    nic_receive_t receive;         // Of a Send.
+    logic [7:0]   saved;           // Reads and atomics that are saved,
+    logic [7:0]   next_saved;      // and where the next one is.
+  } roce_responder_t;
+
+  parameter logic [1:0] MessageNone  = 2'd0;
+  parameter logic [1:0] MessageSend  = 2'd1;
+  parameter logic [1:0] MessageWrite = 2'd2;
+
+  // A Read or an atomic that the peer may ask for again.
+  typedef struct packed {
+    logic        is_atomic;
+    logic [23:0] first;            // PSN
+    logic [23:0] packets;
+    logic [63:0] address;          // Of an atomic, what it has found.
+    logic [31:0] length;
+    logic [31:0] key;
+  } roce_saved_t;
+
+  // How a request of RoCE ended, beside those above.
+  parameter logic [7:0] CompletionRetryExhausted = 8'd9;
+  parameter logic [7:0] CompletionFlushed        = 8'd11;
+
+  // What a RoCE NIC counts: Counters of src/engine/roce/counters.h, and what only hardware has.
+  typedef struct packed {
+    logic [31:0] packets_sent;
+    logic [31:0] packets_received;
+    logic [31:0] requests_resent;
+    logic [31:0] acknowledgements_sent;
+    logic [31:0] acknowledgements_merged;
+    logic [31:0] naks_sent;
+    logic [31:0] rnr_naks_sent;
+    logic [31:0] timeouts;
+    logic [31:0] sequence_naks_received;
+    logic [31:0] implied_naks;
+    logic [31:0] rnr_naks_received;
+    logic [31:0] retries_exhausted;
+    logic [31:0] duplicate_requests;
+    logic [31:0] congestion_notifications;
+    logic [31:0] dropped_foreign;
+    logic [31:0] dropped_unknown_opcode;
+    logic [31:0] dropped_version;
+    logic [31:0] dropped_unknown_queue;
+    logic [31:0] dropped_not_ready;
+    logic [31:0] dropped_partition;
+    logic [31:0] dropped_out_of_order;
+    logic [31:0] dropped_stale_response;
+    logic [31:0] dropped_duplicate;
+    logic [31:0] dropped_no_resources;
+    logic [31:0] dropped_service;
+    logic [31:0] frames_without_room;
+    logic [31:0] completions_lost;      // The ring in memory was full.
+    logic [31:0] doorbells_refused;     // No such queue pair, a full queue, or a request that is none.
+    logic [31:0] receives_refused;      // Posted to no queue pair, or to a full queue.
+  } roce_counters_t;
+
   // Bits of these structures, for elements that only carry them (Yosys does not ask a type for its bits).
   parameter int unsigned NicRequestW     = 464;
   parameter int unsigned NicTransactionW = 514;
@@ -329,6 +531,13 @@ package wharf_pkg;
   parameter int unsigned NicReceiveW     = 128;
   parameter int unsigned UbSegmentW      = 148;
   parameter int unsigned MemoryRequestW  = 636;
+  parameter int unsigned NicCompletionW  = 182;
+  parameter int unsigned RoceJobW        = 460;
+  parameter int unsigned RoceAnswerW     = 178;
+  parameter int unsigned RoceSenderW     = 209;
+  parameter int unsigned RoceResponderW  = 379;
+  parameter int unsigned RoceSavedW      = 177;
+  parameter int unsigned RoceCounterCount = 29;
 
   // verilator lint_on UNUSEDPARAM
 endpackage

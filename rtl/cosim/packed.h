@@ -13,6 +13,24 @@ namespace wharf::rtl {
 template <std::uint32_t Bits>
 using Packed = hardware::PortBits<Bits>;
 
+/// Bits of a packed structure, taken from the highest on: what Packed puts.
+class Unpacked {
+ public:
+  Unpacked(const std::uint32_t* words, std::uint32_t bits) : words_(words), at_(bits) {}
+  std::uint64_t take(std::uint32_t width) {
+    std::uint64_t value = 0;
+    for (std::uint32_t i = 0; i < width; ++i) {
+      --at_;
+      value = value << 1U | (words_[at_ / 32] >> (at_ % 32) & 1U);
+    }
+    return value;
+  }
+
+ private:
+  const std::uint32_t* words_;
+  std::uint32_t at_;
+};
+
 /// A flit or line of 64 bytes.
 using Flit = hardware::Line;
 

@@ -20,32 +20,14 @@
 #include "engine/driver/engine_driver.h"
 #include "engine/ub/exchange.h"
 #include "engine/ub/ub_engine.h"
+#include "rtl/cosim/nic_memory.h"
 #include "rtl/cosim/packed.h"
-#include "rtl/ub_nic/nic_memory.h"
 #include "rtl/ub_nic/nic_plan.h"
 #include "verbs/atomic_value.h"
 #include "wire/frame.h"
 #include "wire/ub_opcode.h"
 
 namespace wharf::rtl {
-
-/// Bits of a packed structure, taken from the highest on: what Packed puts.
-class Unpacked {
- public:
-  Unpacked(const std::uint32_t* words, std::uint32_t bits) : words_(words), at_(bits) {}
-  std::uint64_t take(std::uint32_t width) {
-    std::uint64_t value = 0;
-    for (std::uint32_t i = 0; i < width; ++i) {
-      --at_;
-      value = value << 1U | (words_[at_ / 32] >> (at_ % 32) & 1U);
-    }
-    return value;
-  }
-
- private:
-  const std::uint32_t* words_;
-  std::uint32_t at_;
-};
 
 /// As a Verilated class would be: eval() with the clock low shows outputs, with the clock high moves on.
 class EngineNic {

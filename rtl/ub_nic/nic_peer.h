@@ -15,7 +15,7 @@
 #include "rtl/cosim/clocked.h"
 #include "rtl/cosim/packed.h"
 #include "rtl/ub_nic/nic_feed.h"
-#include "rtl/ub_nic/nic_memory.h"
+#include "rtl/cosim/nic_memory.h"
 #include "rtl/ub_nic/nic_pair.h"
 #include "rtl/ub_nic/nic_plan.h"
 #include "verbs/work_request.h"

@@ -18,7 +18,7 @@
 #include "rtl/cosim/cosimulation.h"
 #include "rtl/cosim/packed.h"
 #include "rtl/cosim/stall.h"
-#include "rtl/ub_nic/nic_memory.h"
+#include "rtl/cosim/nic_memory.h"
 #include "rtl/ub_nic/nic_plan.h"
 #include "verbs/completion.h"
 #include "wire/ub_opcode.h"

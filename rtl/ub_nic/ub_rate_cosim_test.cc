@@ -17,10 +17,10 @@
 #include "rtl/cosim/clocked.h"
 #include "rtl/cosim/packed.h"
 #include "rtl/ub_nic/nic_fed.h"
-#include "rtl/ub_nic/nic_memory.h"
+#include "rtl/cosim/nic_memory.h"
 #include "rtl/ub_nic/nic_pair.h"
 #include "rtl/ub_nic/nic_plan.h"
-#include "rtl/ub_nic/nic_wire.h"
+#include "rtl/cosim/nic_wire.h"
 #include "verbs/work_request.h"
 #include "wire/ub_opcode.h"
 

@@ -241,8 +241,8 @@ module wharf_ub_nic #(
   logic         frame_valid, frame_ready, frame_last;
   logic [511:0] frame_data;
   logic [6:0]   frame_bytes;
-  wharf_ub_frame_writer #(.LengthW(LengthW)) frame_writer (
-    .clk_i, .rst_i, .route_i,
+  wharf_frame_writer #(.LengthW(LengthW)) frame_writer (
+    .clk_i, .rst_i, .route_i(route_i.network), .service_i(8'd0),
     .made_valid_i(made_valid), .made_ready_o(made_ready), .made_bytes_i(made_bytes), .made_start_i(made_start),
     .made_pad_i(made_pad),
     .about_valid_i(about_valid), .about_ready_o(about_ready), .about_length_i(about_length),
@@ -293,10 +293,10 @@ module wharf_ub_nic #(
   logic [LengthW-1:0] take_length;
   logic [511:0]       got_flit;
   // What the peer may have outstanding finds room, and as many acknowledgements.
-  wharf_ub_frame_reader #(
+  wharf_frame_reader #(
     .LengthW(LengthW), .Flits(ReceiveFlits), .PacketFlits(PacketFlits), .Frames(2 * Window)
   ) frame_reader (
-    .clk_i, .rst_i, .route_i,
+    .clk_i, .rst_i, .route_i(route_i.network),
     .wire_valid_i(rx_valid_i), .wire_data_i(rx_data_i), .wire_bytes_i(rx_bytes_i), .wire_last_i(rx_last_i),
     .wire_bad_i(rx_bad_i), .foreign_o(foreign), .no_room_o(no_room),
     .head_valid_o(head_valid), .head_ready_i(head_ready), .head_length_o(head_length), .head_bytes_o(head_bytes),

@@ -27,7 +27,9 @@ module wharf_ub_wire (
 );
   logic [335:0] network;
   // DSCP 40, that of acknowledgements.
-  wharf_ub_network network_headers (.clk_i, .route_i, .service_i(8'd160), .transport_i(16'd16), .headers_o(network));
+  wharf_network_headers network_headers (
+    .clk_i, .route_i(route_i.network), .service_i(8'd160), .transport_i(16'd16), .headers_o(network)
+  );
 
   logic [127:0] tph;
   assign tph = {1'b1, 7'd2, 8'd0, route_i.own_tpn, route_i.peer_tpn, 8'd0, due_number_i,

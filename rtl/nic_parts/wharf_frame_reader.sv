@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps frames that came, hands out what the codec wants to see of them, and then their data. Reference: decode() of
 // src/wire/frame.h. Description: README.md.
-module wharf_ub_frame_reader #(
+module wharf_frame_reader #(
   parameter int unsigned LengthW     = 13,   // Bits of the length of a packet, 8 to 15.
   parameter int unsigned Flits       = 256,  // Flits kept: a power of two from 2 * PacketFlits.
   parameter int unsigned PacketFlits = 18,   // Of one frame, at most.
-  parameter int unsigned Frames      = 16    // Frames kept: a power of two from 4.
+  parameter int unsigned Frames      = 16,   // Frames kept: a power of two from 4.
+  parameter logic [15:0] Port        = 16'd4792,  // Of UDP.
+  parameter int unsigned Trailer     = 0,    // Bytes behind the pad that the packet's length counts.
+  parameter logic        Short       = 1'b0  // Packets with data may have fewer than 22 bytes of headers.
 ) (
   input  logic                 clk_i,
   input  logic                 rst_i,
-  input  wharf_pkg::ub_route_t route_i,
+  input  wharf_pkg::nic_route_t route_i,
 
   // Frames without their check sequence, always taken. One without room is forgotten.
   input  logic                 wire_valid_i,
@@ -44,7 +47,7 @@ module wharf_ub_frame_reader #(
 
   if (LengthW < 8 || LengthW > 15 || (Flits & (Flits - 1)) != 0 || Flits < 2 * PacketFlits ||
       (Frames & (Frames - 1)) != 0 || Frames < 4) begin : gen_refuse
-    $error("wharf_ub_frame_reader: Flits must be a power of two from 2 * PacketFlits, Frames one from 4");
+    $error("wharf_frame_reader: Flits must be a power of two from 2 * PacketFlits, Frames one from 4");
   end
 
   // One write port, one synchronous read port.
@@ -77,7 +80,7 @@ module wharf_ub_frame_reader #(
   assign is_ours = wire_data_i[511-8*12 -: 16] == 16'h0800 && wire_data_i[511-8*14 -: 8] == 8'h45 &&
                    (wire_data_i[511-8*20 -: 16] & 16'h3fff) == 16'd0 && wire_data_i[511-8*23 -: 8] == 8'd17 &&
                    wire_data_i[511-8*26 -: 32] == route_i.peer_ip && wire_data_i[511-8*30 -: 32] == route_i.own_ip &&
-                   wire_data_i[511-8*36 -: 16] == 16'd4792 && ip_total == udp_length + 16'd20 && udp_length >= 16'd8;
+                   wire_data_i[511-8*36 -: 16] == Port && ip_total == udp_length + 16'd20 && udp_length >= 16'd8;
 
   // The checksum of the IP header: all its words give ones. In two cycles; the frame is judged in the third.
   logic [19:0] words_q;
@@ -91,25 +94,30 @@ module wharf_ub_frame_reader #(
   assign folded   = 17'(words_q[15:0]) + 17'(words_q[19:16]);
   assign sum_good = folded[15:0] + 16'(folded[16]) == 16'hffff;
 
-  // The pad, up to three bytes at the end of the packet, is zero. None of it is in the first flit: a packet with a pad has
-  // 24 bytes of headers, and data.
-  logic [1:0] pad_q;
+  // The pad, up to three bytes at the end of the packet, is zero. None of it is in the first flit, unless Short: else a
+  // packet with a pad has 24 bytes of headers, and data.
+  logic [1:0] pad_q, first_pad, pad;
   logic [2:0] bad_pads;
-  logic       bad_pad_q;
+  logic       bad_pad_q, looks;
+  assign first_pad = wire_data_i[511-8*43-2 -: 2];
+  assign looks     = Short || inside_q;
+  assign pad       = Short && !inside_q ? first_pad : pad_q;
   for (genvar i = 0; i < 3; i++) begin : gen_pad
-    logic [15:0] at_q;                            // Where the last byte, and those before it, are in the frame.
-    assign bad_pads[i] = 2'(i) < pad_q && 10'(size) == at_q[15:6] && wire_data_i[{~at_q[5:0], 3'd0} +: 8] != '0;
-    always_ff @(posedge clk_i) if (wire_valid_i && !inside_q) at_q <= udp_length + 16'(33 - i);
+    logic [15:0] first_at, at_q, at;              // Where the last byte, and those before it, are in the frame.
+    assign first_at = udp_length + 16'(33 - Trailer - i);
+    assign at       = Short && !inside_q ? first_at : at_q;
+    assign bad_pads[i] = 2'(i) < pad && 10'(size) == at[15:6] && wire_data_i[{~at[5:0], 3'd0} +: 8] != '0;
+    always_ff @(posedge clk_i) if (wire_valid_i && !inside_q) at_q <= first_at;
   end
 
   always_ff @(posedge clk_i) begin
     if (stores) flits[write_q] <= wire_data_i;
-    if (wire_valid_i) bad_pad_q <= inside_q && (bad_pad_q || bad_pads != '0);
+    if (wire_valid_i) bad_pad_q <= (inside_q && bad_pad_q) || (looks && bad_pads != '0);
     if (wire_valid_i && !inside_q) begin
       front_q     <= wire_data_i[175:0];
       is_ours_q   <= is_ours;
       transport_q <= udp_length - 16'd8;
-      pad_q       <= wire_data_i[511-8*43-2 -: 2];
+      pad_q       <= first_pad;
       words_q     <= words;
     end
     if (wire_valid_i && second_q) behind_q <= wire_data_i[511:48];
