@@ -27,6 +27,7 @@ roce::RoceConfig draw_roce(std::uint64_t seed, ChaosOptions& options) {
   config.key_cache_entries = config.queue_cache_entries;
   config.transmit_ahead = 1U << random.below(6);
   if (random.below(2) == 1) config.recovery = roce::LossRecovery::kSelective;
+  options.keeps_behind_gaps = config.recovery == roce::LossRecovery::kSelective;
   const bool bytes = random.below(2) == 1;
   if (bytes) options.pair.wire.transform = through_bytes;
   options.verbs = {verbs::Verb::kRead,    verbs::Verb::kWrite,   verbs::Verb::kWriteImm,
