@@ -47,7 +47,7 @@ TEST_P(ProtocolNames, AreKnownToFewFiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, ProtocolNames,
-                         ::testing::Values(Ceiling{kUet, 7, 2}, Ceiling{kRoce, 8, 23}, Ceiling{kUb, 7, 22}),
+                         ::testing::Values(Ceiling{kUet, 7, 3}, Ceiling{kRoce, 8, 23}, Ceiling{kUb, 7, 22}),
                          [](const auto& each) { return std::string(each.param.protocol.key); });
 
 TEST(ProtocolNamesRule, PartsOfWordsCount) {

@@ -185,22 +185,6 @@ TEST_F(WorkerTest, GatheringEndsByTimeSizeAndFence) {
   EXPECT_EQ(world->pending.size(), 2U) << "a fence does not wait for time";
 }
 
-// What was gathered was never written: whoever sent it hears that it failed.
-TEST_F(WorkerTest, AppendsThatStillGatherFailWithTheirTarget) {
-  WorkerConfig config = WorkerWorld::small_config();
-  config.coalesce_delay = microseconds(2);
-  make(config, false);
-  append("a");
-  world->answer(0);
-  append("b");
-  ASSERT_TRUE(world->pending.empty()) << "waits for neighbours";
-  world->worker.target_lost(world->now, 0);
-  world->run();
-  ASSERT_EQ(world->heard.size(), 2U);
-  for (const auto& heard : world->heard) EXPECT_EQ(heard.answer.status, RdmoStatus::kTargetLost);
-  EXPECT_EQ(world->worker.targets(), 0U);
-}
-
 TEST_F(WorkerTest, SmallAppendsDoNotGatherBehindASlowSender) {
   make(WorkerWorld::small_config(), false);
   const PeerId slow = world->connect(target, "slow");
