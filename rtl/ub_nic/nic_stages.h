@@ -10,11 +10,11 @@
 
 #include "base/random.h"
 #include "rtl/cosim/clocked.h"
-#include "rtl/cosim/packed.h"
 #include "rtl/cosim/nic_memory.h"
+#include "rtl/cosim/nic_wire.h"
+#include "rtl/cosim/packed.h"
 #include "rtl/ub_nic/nic_pair.h"
 #include "rtl/ub_nic/nic_plan.h"
-#include "rtl/cosim/nic_wire.h"
 #include "wire/ub_opcode.h"
 
 namespace wharf::rtl {

@@ -168,8 +168,8 @@ enum class QueueState : std::uint8_t {
   kSuspended,  ///< Finishes what it has begun and keeps the rest, until resume_queue(). A jetty refuses both,
                ///< a queue pair takes both and keeps requests. Where engines can suspend
                ///< (Capabilities::suspends).
-  kError,  ///< Everything outstanding was flushed; refuses both.
-  kGone,   ///< Never made, or destroyed.
+  kError,      ///< Everything outstanding was flushed; refuses both.
+  kGone,       ///< Never made, or destroyed.
 };
 inline constexpr int kQueueStateCount = static_cast<int>(QueueState::kGone) + 1;
 
