@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "sim/config/binder.h"
 #include "sim/config/config_document.h"
+#include "wire/packet.h"
 
 namespace wharf::sim {
 
