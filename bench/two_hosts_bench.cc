@@ -2,15 +2,14 @@
 // How fast two hosts are simulated: closed loops of one operation each, every picosecond attributed. Items
 // are operations; events_per_operation and resident_mib say what they cost.
 #include <benchmark/benchmark.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "base/memory_room.h"
 #include "sim/two_hosts/two_hosts.h"
 #include "verbs/task.h"
 
@@ -49,15 +48,6 @@ Task<void> work(Loop& loop, Verb verb, std::uint64_t at) {
   }
 }
 
-double resident_mib() {
-  long pages = 0;
-  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
-    std::fclose(file);
-  }
-  return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1024.0 * 1024.0);
-}
-
 void closed_loop(benchmark::State& state, Stack stack, Verb verb, wharf::sim::WritePolicy policy) {
   constexpr std::uint64_t kBatch = 20'000;
   TwoHostsConfig config;
@@ -84,7 +74,7 @@ void closed_loop(benchmark::State& state, Stack stack, Verb verb, wharf::sim::Wr
     state.SkipWithError("an operation did not end or was not accounted for");
   state.SetItemsProcessed(static_cast<std::int64_t>(operations));
   state.counters["events_per_operation"] = static_cast<double>(events) / static_cast<double>(operations);
-  state.counters["resident_mib"] = resident_mib();
+  state.counters["resident_mib"] = static_cast<double>(wharf::resident_bytes()) / (1024.0 * 1024.0);
   state.counters["simulated_ns"] = wharf::as_nanoseconds(two->log().totals(verb).path.latency) /
                                    static_cast<double>(two->log().totals(verb).count);
 }

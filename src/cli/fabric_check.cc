@@ -27,14 +27,14 @@ Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& co
   const sim::FabricSettings& settings = inputs->loaded.settings;
   std::uint64_t bytes = 0;
   for (const workload::Flow& flow : inputs->flows.flows) bytes += flow.bytes;
-  const std::uint64_t least_memory = sim::estimate_memory(topology, inputs->flows, derived->config);
   const auto sample = sample_flows(settings, *inputs);
   if (!sample) return sample.error();
   const FlowSamples of = sample->value_or(FlowSamples());
   const double hops =
       static_cast<double>(data_hops(topology, inputs->flows, settings.payload)) * of.hops_per_hop;
   const double seconds_taken = hops * of.hop_ns / 1e9;
-  const std::uint64_t memory = *sample ? memory_of(of, *inputs) : least_memory;
+  const std::uint64_t memory =
+      *sample ? of.memory_bytes : sim::estimate_memory(topology, inputs->flows, derived->config);
   for (const auto* remarks : {&inputs->remarks, &derived->remarks}) {
     for (const std::string& line : *remarks) console.remark(line);
   }

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
-#include <tuple>
 
 #include "base/memory_room.h"
 #include "sim/fabric/topology_survey.h"
+#include "sim/scenario/fabric_memory.h"
 
 namespace wharf::cli {
 namespace {
@@ -18,7 +17,7 @@ constexpr std::uint32_t kMoreHosts = 54;  ///< As a fat tree of three tiers has.
 constexpr std::uint64_t kPairBytes = 4 << 10U;
 /// With more connections than so many, a host's pools may be shared out otherwise than with few.
 constexpr std::uint64_t kFewPeers = 2 * kSampleHosts;
-/// A flow: what is known of it, its record and its place in the results.
+/// What a run makes of a flow: its record and its place in the results.
 constexpr std::uint64_t kRecordBytes = 128;
 
 struct Traffic {
@@ -93,14 +92,6 @@ std::uint64_t each_more(std::uint64_t few, std::uint64_t many, std::uint64_t mor
   return many > few ? (many - few) / more : 0;
 }
 
-/// Connections that flows need.
-std::uint64_t connections_of(const workload::FlowList& list) {
-  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> connections;
-  for (const workload::Flow& flow : list.flows)
-    connections.emplace(flow.source, flow.destination, flow.connection);
-  return connections.size();
-}
-
 }  // namespace
 
 std::uint64_t data_hops(const sim::Topology& topology, const workload::FlowList& list,
@@ -121,28 +112,28 @@ Result<std::optional<FlowSamples>> sample_flows(const sim::FabricSettings& given
   const auto few = run(given, {Collective::kPermutation, kSampleHosts, kFlowBytes});
   if (!few) return few.error();
   if (!few->ended) return std::optional<FlowSamples>();
-  const auto small = run(given, {Collective::kPermutation, kSampleHosts, held});
+  const auto small = held == kFlowBytes ? few : run(given, {Collective::kPermutation, kSampleHosts, held});
   if (!small) return small.error();
   const auto many = run(given, {Collective::kPermutation, kMoreHosts, held});
   if (!many) return many.error();
-  const bool few_peers = connections_of(inputs.flows) <= kFewPeers * inputs.topology.topology.host_count();
+  const std::uint64_t hosts = inputs.topology.topology.host_count();
+  const std::uint64_t connections = sim::connections_of(inputs.flows);
+  const bool few_peers = connections <= kFewPeers * hosts;
   const std::uint32_t ranks = few_peers ? kSampleHosts : kMoreHosts;
   const auto pairs = run(given, {Collective::kAllToAll, ranks, std::min(held, kPairBytes)});
   if (!pairs) return pairs.error();
-  return std::optional(FlowSamples{
-      few->taken_ns / few->hops, std::max(1.0, few->hops / few->data_hops),
-      each_more(small->held, many->held, kMoreHosts - kSampleHosts),
-      each_more((few_peers ? small : many)->held, pairs->held, std::uint64_t{ranks} * (ranks - 2))});
-}
-
-std::uint64_t memory_of(const FlowSamples& samples, const sim::FabricInputs& inputs) {
-  return_freed_memory();
-  const std::uint64_t hosts = inputs.topology.topology.host_count();
-  const std::uint64_t connections = connections_of(inputs.flows);
+  FlowSamples samples;
+  samples.hop_ns = few->taken_ns / few->hops;
+  samples.hops_per_hop = std::max(1.0, few->hops / few->data_hops);
   // Whoever is silent holds less, but engines are made for all.
-  return resident_bytes() + hosts * samples.host_bytes +
-         (connections - std::min(connections, hosts)) * samples.connection_bytes +
-         inputs.flows.flows.size() * kRecordBytes + inputs.flows.ranks.memory_bytes();
+  const std::uint64_t host_bytes = each_more(small->held, many->held, kMoreHosts - kSampleHosts);
+  const std::uint64_t connection_bytes =
+      each_more((few_peers ? small : many)->held, pairs->held, std::uint64_t{ranks} * (ranks - 2));
+  return_freed_memory();
+  samples.memory_bytes = resident_bytes() + hosts * host_bytes +
+                         (connections - std::min(connections, hosts)) * connection_bytes +
+                         inputs.flows.flows.size() * kRecordBytes + inputs.flows.ranks.memory_bytes();
+  return std::optional(samples);
 }
 
 }  // namespace wharf::cli

@@ -129,9 +129,10 @@ inline Result<void> check(const VerbLoopConfig& config, Party party) {
     return refuse("payload", payload, "4, 8 or 16 bytes for an atomic");
   }
   // What is published at once is one range.
-  if (config.publish_every > 1 && (config.order != BlockOrder::kSequential || config.hot_fraction > 0))
+  const bool ranges = config.verb == verbs::Verb::kStore && config.publish_every > 1;
+  if (ranges && (config.order != BlockOrder::kSequential || config.hot_fraction > 0))
     return refuse("publish_every", config.publish_every, "0 or 1 where blocks are not touched in sequence");
-  if (config.publish_every > 1 && config.region_bytes > kMostPublished)
+  if (ranges && config.region_bytes > kMostPublished)
     return refuse("region_bytes", config.region_bytes, "at most 1GiB with publish_every above 1");
   if (config.region_bytes < block_bytes(config))
     return refuse("region_bytes", config.region_bytes, "at least `payload`");
@@ -142,7 +143,7 @@ inline Result<void> check(const VerbLoopConfig& config, Party party) {
     return refuse("parties", party.count, "2: one sends, one receives");
   // Each tag has a receiver.
   const std::uint32_t receivers = kEntriesPerWorker * config.loop.concurrency;
-  if (verbs::is_send(config.verb) && config.tags > receivers)
+  if (is_tagged(config) && config.tags > receivers)
     return refuse("tags", config.tags, fmt::format("at most {}, the receives that are posted", receivers));
   return {};
 }

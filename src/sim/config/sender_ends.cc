@@ -69,7 +69,7 @@ void bind_sender_ends(Binder& binder, SenderEnds& ends, const SenderRules& rules
   binder.time(
       "rto", ends.rto,
       "retransmission time-out; 0ns: 15us and six full queues, or under flow control all that "
-      "switches may hold; two hosts: and six times what may be under way; codes of queue pairs are 4.096us "
+      "switches may hold; two hosts: and six times what may be under way; queue pairs round up to 4.096us "
       "times a power of two");
   const Binder::Section section(binder, "", rules.back_off, docs.no_back_off);
   binder.flag("rto_back_off", ends.rto_back_off, "time-outs double");

@@ -21,15 +21,14 @@ constexpr std::uint64_t kPortBytes = 512;
 /// A flow: what is known of it, its record and its place in the results.
 constexpr std::uint64_t kFlowBytes = 512;
 
-/// Connections that flows need.
+}  // namespace
+
 std::uint64_t connections_of(const workload::FlowList& list) {
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> connections;
   for (const workload::Flow& flow : list.flows)
     connections.emplace(flow.source, flow.destination, flow.connection);
   return connections.size();
 }
-
-}  // namespace
 
 std::uint64_t estimate_memory(const Topology& topology, const workload::FlowList& flows,
                               const FabricRunConfig& config) {

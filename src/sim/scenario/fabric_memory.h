@@ -10,9 +10,13 @@
 
 namespace wharf::sim {
 
-/// A lower bound, the program itself included: what engines take in their arenas when they are connected.
-/// Runs took 1 to 2.4 times as much (7 times with one protocol, where hosts have few peers).
+/// Roughly and at once, the program itself included: what engines take in their arenas when they are
+/// connected. Runs had 0.6 to 2.4 times as much in memory (7 times with one protocol, where hosts have few
+/// peers). `wharf check` tells it from samples.
 std::uint64_t estimate_memory(const Topology& topology, const workload::FlowList& flows,
                               const FabricRunConfig& config);
+
+/// Connections that flows need.
+std::uint64_t connections_of(const workload::FlowList& list);
 
 }  // namespace wharf::sim

@@ -231,7 +231,7 @@ Result<void> check_protocol(const ScenarioConfig& config) {
   });
 }
 
-/// Refuses a program that needs more than any host has, or what the service mode does not carry.
+/// Refuses a program that needs more than any host has, or than its protocol carries as it is set.
 Result<void> check_one_program(const workload::WorkloadConfig& config, std::string_view section,
                                const ScenarioConfig& scenario) {
   WHARF_TRY(check_program(config, section, {0, workload::parties_needed(config)}));

@@ -85,16 +85,12 @@ Result<void> refuse_flow_keys(const ConfigDocument& document, const std::vector<
     if (is_one_of(world, key) || !is_one_of(many_host_keys(), key)) continue;
     const std::string own =
         fmt::format("model.{}.{}", wire::key_of(protocol), std::string_view(key).substr(key.rfind('.') + 1));
-    const std::string instead = key == "fabric.protocol" ? std::string("model.stack")
+    const std::string instead = key == "fabric.protocol" ? "model.stack"
                                 : is_one_of(world, own)  ? own
-                                                         : std::string();
+                                                         : "none: leave it out";
     return input_error(fmt::format(
-        "{}: {} is a key of runs of flows, but {} makes this one of hosts with programs, expected {}",
-        value.origin, key,
-        first_of_hosts == document.values().end()
-            ? std::string("[hosts]")
-            : fmt::format("{} ({})", first_of_hosts->first, first_of_hosts->second.origin),
-        instead.empty() ? "keys of theirs" : instead));
+        "{}: {} is a key of runs of flows, but {} ({}) makes this one of hosts with programs, expected {}",
+        value.origin, key, first_of_hosts->first, first_of_hosts->second.origin, instead));
   }
   return {};
 }

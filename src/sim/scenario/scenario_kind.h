@@ -36,8 +36,9 @@ Result<void> refuse_two_host_keys(const ConfigDocument& document, std::string_vi
 Result<void> refuse_two_host_profile(const ConfigDocument& document, std::string_view profile,
                                      std::string_view origin);
 
-/// Refuses a key of `document` that runs of flows alone have, where hosts with programs make a world, whose
-/// keys are `world`; with the key of the hosts' `protocol` that stands for it, if there is one.
+/// Refuses a key of `document`, which describes a world of hosts with programs, that runs of flows alone
+/// have; `world`: the keys that it may have; with the key of the hosts' `protocol` that stands for it, if
+/// there is one.
 Result<void> refuse_flow_keys(const ConfigDocument& document, const std::vector<KeyDoc>& world,
                               wire::Protocol protocol);
 

@@ -179,7 +179,7 @@ TEST_F(WorldRefusals, KeysOfRunsOfFlowsNameThoseThatHostsHave) {
       "of hosts with programs, expected model.uet.controller");
   EXPECT_THAT(refusal(hosts + "[fabric]\nprotocol = \"ub\"\n"), ::testing::EndsWith("expected model.stack"));
   EXPECT_THAT(refusal(hosts + "[fabric]\nheader = \"64B\"\n"),
-              ::testing::EndsWith("expected keys of theirs"));
+              ::testing::EndsWith("expected none: leave it out"));
   EXPECT_EQ(refusal(hosts, {"fabric.connections=own"}).substr(0, 30), "--set: fabric.connections is a");
 }
 

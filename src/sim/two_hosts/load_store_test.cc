@@ -357,8 +357,11 @@ TEST(LoadStore, PublishTellsOfALineThatIsLost) {
   EXPECT_EQ(pair.two->host(0).load_store()->counters().lines_lost, 2U);
   const auto beyond = [&]() -> verbs::Task<void> {
     verbs::RemoteAddress far = pair.near_segment.at(0);
-    far.address = std::uint64_t{1} << 50U;
-    EXPECT_EQ(co_await pair.near->publish(far, 8), CompletionStatus::kLocalAccess);
+    for (const std::uint64_t address :
+         {std::uint64_t{1} << 50U, (std::uint64_t{1} << 50U) - 4, ~std::uint64_t{3}}) {
+      far.address = address;
+      EXPECT_EQ(co_await pair.near->publish(far, 8), CompletionStatus::kLocalAccess);
+    }
   };
   pair.run(beyond());
 }

@@ -268,7 +268,9 @@ void LoadStorePort::write_back(LineNumber line) {
 
 bool LoadStorePort::keeps(PublishCall& call) const {
   if (call.length_ == 0) return false;
-  if (call.peer_ > kMaxPeer || (call.target_.address + call.length_ - 1) >> kAddressBits != 0) {
+  constexpr std::uint64_t kMostAddress = (std::uint64_t{1} << kAddressBits) - 1;
+  if (call.peer_ > kMaxPeer || call.target_.address > kMostAddress ||
+      call.length_ - 1 > kMostAddress - call.target_.address) {
     call.status_ = verbs::CompletionStatus::kLocalAccess;
     return false;
   }

@@ -7,8 +7,10 @@
 //   leaves the caches is stored to the
 //          remote. Write-through: into the cached line if there is one, and to the remote; no allocation.
 //   uncached: every access is one of the remote.
-//   publish  writes back the dirty lines of a range, which stay in the caches. Choice: the core looks at one
-//          line after another, each for as long as its first level takes to answer, and then they all leave.
+//   publish  writes back the dirty lines of a range, which stay in the caches. Choice: they leave at once,
+//   and
+//          it ends no earlier than the core has looked at one line of the range after another, each for as
+//          long as its first level takes to answer.
 // Choice: as many dirty lines are on their way to the remote as misses can be in flight
 // (core.outstanding_misses). While more wait to leave, no miss leaves, since it would displace another.
 // Choice: there is no store buffer. A store that goes to the remote ends for the program when the target has

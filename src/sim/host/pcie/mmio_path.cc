@@ -353,10 +353,12 @@ void MmioPath::deliver(TimePs now, MmioOperation operation) {
   }
   client_->mmio_read(now, operation);
   if (ordering::is_numbered(operation.kind)) {
-    asking_.erase(std::find_if(asking_.begin(), asking_.end(), [&operation](const OnTheWay& each) {
+    const auto asked = std::find_if(asking_.begin(), asking_.end(), [&operation](const OnTheWay& each) {
       return each.device == operation.device && each.address == operation.address &&
              each.length == operation.length;
-    }));
+    });
+    WHARF_CHECK(asked != asking_.end());
+    asking_.erase(asked);
     if (refused_) look_ready(now);
   }
   const std::uint32_t slot = keep_slot(flying_, operation);
