@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "report/text_table.h"
+#include "report/wrapped_text.h"
 #include "study/openurma/state_account.h"
 
 namespace wharf::cli {
@@ -93,7 +94,8 @@ class StateCommand : public Command {
     for (const auto& part : account->parts) text += show(part, document);
     for (const auto& part : account->live) text += show(part, *account, document);
     console.print(document);
-    console.print(text + account->sentences);
+    for (const std::string& sentence : account->sentences) text += report::in_lines(sentence);
+    console.print(text);
     return ExitCode::kDone;
   }
 

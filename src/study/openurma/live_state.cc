@@ -150,7 +150,7 @@ Result<std::vector<MemoryUse>> measure(std::uint32_t endpoints, std::uint32_t ho
 }  // namespace
 
 Result<std::vector<MemoryUse>> measure_live_state(wire::Protocol protocol, std::uint32_t endpoints,
-                                                     std::uint32_t hosts) {
+                                                  std::uint32_t hosts) {
   return protocol == wire::Protocol::kUb ? measure<ub::UbEngine>(endpoints, hosts)
                                          : measure<roce::RoceEngine>(endpoints, hosts);
 }

@@ -57,15 +57,14 @@ Result<StateAccount> state_account(std::uint64_t jetties, std::uint64_t hosts) {
   auto roce_live = live_part("roce_measured", "RoCE", wire::Protocol::kRoce,
                              roce::state_report(kLiveEndpoints, kLiveHosts).roce_bytes);
   if (!roce_live) return roce_live.error();
-  account.sentences =
-      fmt::format("RoCE needs {:.1f} times the context bytes of UB ({:.1f} times with full jetties).\n",
-                  times(roce.roce_bytes, ub.ub_bytes), times(roce.roce_bytes, ub.ub_full_bytes)) +
+  account.sentences = {
+      fmt::format("RoCE needs {:.1f} times the context bytes of UB ({:.1f} times with full jetties).",
+                  times(roce.roce_bytes, ub.ub_bytes), times(roce.roce_bytes, ub.ub_full_bytes)),
       fmt::format(
-          "Live engines were made, connected and used (every endpoint wrote to and read from every "
-          "host, and the other\nway round), then each walked its containers: free places in pools "
-          "count, payload buffers do not. At {} x {}\nthe RoCE engine holds {:.1f} times what the UB "
-          "engine holds.\n",
-          kLiveEndpoints, kLiveHosts, times(roce_live->bytes, ub_live->bytes));
+          "Live engines were made, connected and used (every endpoint wrote to and read from every host, "
+          "and the other way round), then each walked its containers: free places in pools count, payload "
+          "buffers do not. At {} x {} the RoCE engine holds {:.1f} times what the UB engine holds.",
+          kLiveEndpoints, kLiveHosts, times(roce_live->bytes, ub_live->bytes))};
   account.live.push_back(*std::move(ub_live));
   account.live.push_back(*std::move(roce_live));
   return account;

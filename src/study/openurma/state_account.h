@@ -43,7 +43,7 @@ struct StateAccount {
   std::uint32_t live_endpoints = 0;
   std::uint32_t live_hosts = 0;
   std::vector<LiveStatePart> live;
-  std::string sentences;  ///< How the two designs compare.
+  std::vector<std::string> sentences;  ///< How the two designs compare.
 };
 
 /// The account of `jetties` endpoints that talk to `hosts` hosts; live engines are measured at 64 x 64.
