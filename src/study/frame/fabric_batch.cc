@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/free_heap.h"
 #include "base/statistics.h"
 #include "study/frame/overrides.h"
 #include "study/frame/parallel.h"
@@ -37,6 +38,7 @@ Result<sim::FabricReport> run_case(const StudyContext& context, const FabricCase
   sim::FabricRunOptions options;
   options.interrupt = context.interrupt;
   auto report = sim::run_flows(one.topology, one.flows, one.config, options);
+  return_free_heap();  // Its hosts are gone; those of the next case may be many others.
   if (!report) return report.error();
   if (report->outcome == sim::FabricOutcome::kStalled || report->outcome == sim::FabricOutcome::kInterrupted)
     return Error{ErrorKind::kStalled, "the run \"" + one.name + "\" did not end; " + report->waiting};
