@@ -17,9 +17,6 @@
 namespace wharf::cli {
 namespace {
 
-/// Completion times that differ by more than this factor are drawn on a logarithmic axis.
-constexpr double kWideRange = 20;
-
 /// The share of the flows that had finished after so long.
 report::Plot completion_times(const sim::FabricReport& report, TimePs warm_up) {
   report::Plot plot;
@@ -27,11 +24,11 @@ report::Plot completion_times(const sim::FabricReport& report, TimePs warm_up) {
   plot.title = "Flow completion times";
   plot.x_title = "completion time, us";
   plot.y_title = "share of the flows";
+  plot.y_scale = report::AxisScale::kLinear;
   std::vector<report::Series::Point> points;
   for (const auto& [time, share] : sim::fct_cdf(report, warm_up))
     points.push_back({in_microseconds(time), share, ""});
   if (points.empty()) return plot;
-  plot.x_logarithmic = points.front().x > 0 && points.back().x > kWideRange * points.front().x;
   plot.series.push_back({"flows", staircase(points)});
   return plot;
 }

@@ -19,7 +19,7 @@
 #include "cli/run_text.h"
 #include "report/counted.h"
 #include "report/part.h"
-#include "report/plot.h"
+#include "report/plot_drawing.h"
 #include "report/result_directory.h"
 #include "report/text_table.h"
 #include "report/wrapped_text.h"
@@ -259,6 +259,14 @@ std::string text_of(const sim::FabricInputs& inputs, const TimedReport& timed,
   return text;
 }
 
+std::vector<report::Plot> plots_of(const FabricRunRequest& request, const sim::FabricInputs& inputs,
+                                   const sim::FabricReport& report, const sim::ObservedNetwork& network) {
+  std::vector<report::Plot> plots =
+      fabric_plots(report, inputs.flows, network, inputs.loaded.settings.traffic.warm_up);
+  put_name_into_titles(plots, request.scenario.file.empty() ? inputs.flows.name : request.scenario.file);
+  return plots;
+}
+
 /// The page of --html.
 Result<void> write_page(const FabricRunRequest& request, const sim::FabricInputs& inputs,
                         const sim::FabricReport& report, const sim::FabricResults& results,
@@ -269,8 +277,7 @@ Result<void> write_page(const FabricRunRequest& request, const sim::FabricInputs
   if (end.stalled) end.failures.insert(end.failures.begin(), "The run stalled: " + report.waiting);
   parts.emplace_back(fmt::format("{} packet-hops, fingerprint {:#018x}\n", report.hops, report.history));
   report::Page page = fabric_page(inputs, request.scenario, end, parts);
-  request.page->add_plots(
-      page, fabric_plots(report, inputs.flows, network, inputs.loaded.settings.traffic.warm_up), console);
+  request.page->add_plots(page, plots_of(request, inputs, report, network), console);
   add_flows(page, inputs.flows, report, results.ideal);
   add_configuration(page,
                     {inputs.loaded.settings.profile, request.scenario.overrides, inputs.loaded.effective});
@@ -322,6 +329,7 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
     console.remark("observe.period has no influence without --out, where the series are written, or --html");
   if (request.plot && request.out.empty())
     return Error{ErrorKind::kUsage, "wharf run: --plot draws into the result directory, so it needs --out"};
+  if (request.pdf) WHARF_TRY(report::expect_pdf("--pdf"));
   auto captures = sim::resolve(request.captures, names);
   if (!captures) return captures.error();
   derived->config.captures = *std::move(captures);
@@ -382,7 +390,7 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
       WHARF_TRY(directory->write(file.name, file.text));
     if (request.plot) {
       const TimePs period = network.asked.period;
-      WHARF_TRY(draw(*directory, fabric_plots(*report, inputs->flows, network, warm_up), console));
+      WHARF_TRY(draw(*directory, plots_of(request, *inputs, *report, network), request.pdf, console));
       if (observed && report->seen.deliveries.size() < 2) {
         console.remark(fmt::format("observe.period = {} gave {}, of which no series is drawn",
                                    format_time(period),

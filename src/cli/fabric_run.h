@@ -25,6 +25,7 @@ struct FabricRunRequest {
   std::vector<sim::NamedCapture> captures{};
   bool capture_hosts = false;  ///< What all hosts send, into a file in `out`.
   bool plot = false;           ///< Draw the series.
+  bool pdf = false;            ///< As PDF, too.
   HtmlPage* page = nullptr;    ///< Of --html; never null.
 };
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "report/plot_drawing.h"
 #include "wharf/version.h"
 
 namespace wharf::cli {

@@ -34,6 +34,7 @@ report::Plot over_time(std::string name, std::string title, std::string y_title)
   plot.name = std::move(name);
   plot.title = std::move(title);
   plot.x_title = "simulated time, us";
+  plot.x_scale = report::AxisScale::kLinear;
   plot.y_title = std::move(y_title);
   return plot;
 }

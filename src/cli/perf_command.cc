@@ -440,10 +440,22 @@ class PerfCommand : public Command {
   /// Latency and rate by size; nothing for one size alone.
   std::vector<report::Plot> plots_of(const std::vector<Row>& rows) const {
     if (rows.size() < 2) return {};
-    report::Plot latency{
-        "perf_latency", "Latency by size", "bytes", "latency, us", report::PlotKind::kLines, true, true, {}};
-    report::Plot rate{
-        "perf_rate", "Bandwidth by size", "bytes", "Gbit/s", report::PlotKind::kLines, true, true, {}};
+    report::Plot latency{"perf_latency",
+                         "Latency by size",
+                         "bytes",
+                         "latency, us",
+                         report::PlotKind::kLines,
+                         report::AxisScale::kLogarithmic,
+                         report::AxisScale::kLogarithmic,
+                         {}};
+    report::Plot rate{"perf_rate",
+                      "Bandwidth by size",
+                      "bytes",
+                      "Gbit/s",
+                      report::PlotKind::kLines,
+                      report::AxisScale::kLogarithmic,
+                      report::AxisScale::kLogarithmic,
+                      {}};
     latency.series = {{"median", {}}, {"99%", {}}, {"99.9%", {}}};
     rate.series = {{"bandwidth", {}}};
     constexpr std::array<double, 3> kPercents{50, 99, 99.9};

@@ -19,6 +19,7 @@
 #include "cli/scenario_options.h"
 #include "cli/verification.h"
 #include "cli/world_plots.h"
+#include "report/plot_drawing.h"
 #include "report/result_directory.h"
 #include "sim/scenario/judgement.h"
 #include "sim/scenario/read_again.h"
@@ -76,9 +77,10 @@ class RunCommand : public Command {
         .type_name("[PORT=FILE]")
         .value_optional();
     app.add_flag("--timeline", timeline_, "Write timeline.pftrace for Perfetto (needs --out)");
-    app.add_flag("--plot", plot_,
-                 "Draw latencies or completion times, and the series of observe.*, with gnuplot (needs "
-                 "--out)");
+    const Option plot = app.add_flag(
+        "--plot", plot_,
+        "Draw latencies or completion times, and the series of observe.*, with gnuplot (needs --out)");
+    app.add_flag("--pdf", pdf_, "Each of these plots as PDF, too, for a paper").needs(plot);
     html_.declare(app);
     app.add_flag("--verify", verify_,
                  "Run twice, the second time with --wire bytes, and compare the histories");
@@ -100,15 +102,16 @@ class RunCommand : public Command {
     if (force_ && out_.empty())
       return Error{ErrorKind::kUsage, "wharf run: --force replaces a result directory, so it needs --out"};
     if (many) {
-      return run_fabric(
-          {fabric_, scenario_, out_, force_, wire_ == "bytes", verify_, ports_, capture_, plot_, &html_},
-          console);
+      return run_fabric({fabric_, scenario_, out_, force_, wire_ == "bytes", verify_, ports_, capture_, plot_,
+                         pdf_, &html_},
+                        console);
     }
     if (scenario_.file.empty())
       return Error{ErrorKind::kUsage,
                    "wharf run: scenario is required, or --cm, --flows, --goal, --collective or --arrivals"};
     if (plot_ && out_.empty())
       return Error{ErrorKind::kUsage, "wharf run: --plot draws into the result directory, so it needs --out"};
+    if (pdf_) WHARF_TRY(report::expect_pdf("--pdf"));
     if (fabric_.threads != 0) scenario_.overrides.push_back(fmt::format("hosts.threads={}", fabric_.threads));
     const sim::WireMode wire = wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs;
     auto scenario = scenario_.load({}, wire);
@@ -164,7 +167,7 @@ class RunCommand : public Command {
           "manifest.json",
           versioned(manifest_of(console, *scenario, scenario_, wire_, out_, report->end, seconds)).dump(2) +
               "\n"));
-      if (plot_) WHARF_TRY(draw(*directory, world_plots(*scenario, *report), console));
+      if (plot_) WHARF_TRY(draw(*directory, plots_of(*scenario, *report), pdf_, console));
       WHARF_TRY(directory->commit());
     }
     console.print(judged->summary);
@@ -210,6 +213,12 @@ class RunCommand : public Command {
     return {};
   }
 
+  std::vector<report::Plot> plots_of(const sim::Scenario& scenario, const sim::RunReport& report) const {
+    std::vector<report::Plot> plots = world_plots(scenario, report);
+    put_name_into_titles(plots, scenario_.file);
+    return plots;
+  }
+
   Result<void> write_page(const sim::Scenario& scenario, const sim::RunReport& report,
                           const sim::JudgedRun& judged, const std::vector<report::Part>& parts,
                           const Console& console) {
@@ -217,7 +226,7 @@ class RunCommand : public Command {
                report.end == sim::RunOutcome::kStalled, judged.judged.size()};
     for (const std::string& line : report.waiting) end.failures.push_back("The run stalled: " + line);
     report::Page page = run_page(scenario, scenario_, end, parts);
-    html_.add_plots(page, world_plots(scenario, report), console);
+    html_.add_plots(page, plots_of(scenario, report), console);
     add_configuration(page, {scenario.config.profile, scenario_.overrides, scenario.effective});
     return html_.finish(page, console);
   }
@@ -251,6 +260,7 @@ class RunCommand : public Command {
   bool capture_ = false;                  ///< and whether it stood alone.
   bool timeline_ = false;
   bool plot_ = false;
+  bool pdf_ = false;
   HtmlPage html_;
   bool verify_ = false;
 };

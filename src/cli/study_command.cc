@@ -12,11 +12,13 @@
 #include <optional>
 #include <thread>
 
+#include "base/free_heap.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/scenario_options.h"
 #include "report/plot.h"
+#include "report/plot_drawing.h"
 #include "report/staged_files.h"
 #include "report/text_table.h"
 #include "study/registry.h"
@@ -42,14 +44,15 @@ std::string plot_stem(const study::Study& each, const report::Plot& plot) {
   return fmt::format("{}-{}", file_stem(each), plot.name);
 }
 
-/// Writes CSV, script and (with gnuplot) picture of every plot; returns the pictures.
+/// Writes CSV, script and (with gnuplot) picture of every plot, also as PDF if asked; returns the pictures.
 Result<std::vector<std::string>> write_plots(const study::Study& each, const study::StudyResult& result,
-                                             const fs::path& directory) {
+                                             const fs::path& directory, bool pdf) {
   std::vector<std::string> drawings;
   for (const report::Plot& plot : result.plots) {
     const std::string stem = plot_stem(each, plot);
     WHARF_TRY(report::write_plot(plot, directory, stem));
     drawings.push_back(report::draw_svg(directory, stem).value_or(""));
+    if (pdf) WHARF_TRY(report::draw_pdf(directory, stem));
   }
   return drawings;
 }
@@ -95,6 +98,7 @@ void run_studies(Batch& batch) {
   for (const study::Study* each : batch.chosen) {
     const std::size_t before = batch.overrides.simulations();
     auto result = each->run(batch.context);
+    return_free_heap();  // Before the next one begins.
     if (result.ok() && batch.overrides.any() && batch.overrides.simulations() == before) {
       result =
           input_error("nothing that it runs has keys or a profile, expected it without --set and --profile");
@@ -124,6 +128,7 @@ class StudyCommand : public Command {
            "  wharf study run openurma/figure19 --brief\n"
            "  wharf study run openurma/table6 openurma/figure20 --out out/studies\n"
            "  wharf study run openurma/table6 --set model.link.delay=500ns\n"
+           "  wharf study run openurma/figure20 --out out/paper --pdf\n"
            "  wharf study run ordering/figure5 --out out/reads --captures\n"
            "  wharf study report --out studies.html\n";
   }
@@ -139,6 +144,7 @@ class StudyCommand : public Command {
         run_.add_option("-o,--out", out_, "Directory for rows, plots and scripts").type_name("DIR");
     run_.add_flag("--captures", captures_, "Into --out, too: captures of PCIe links, for wharf dissect")
         .needs(out);
+    run_.add_flag("--pdf", pdf_, "Into --out, too: each plot as PDF, for a paper").needs(out);
     run_.add_flag("--brief", brief_, "Tables and sentences, without rules and checks that hold");
     run_.add_option("--set", overrides_, "Override one key in all simulations, as key=value; may be repeated")
         .type_name("KEY=VALUE")
@@ -148,6 +154,7 @@ class StudyCommand : public Command {
         .not_empty();
     report_.add_option("-o,--out", page_, "The page; its plots' scripts and numbers go beside it")
         .type_name("FILE");
+    report_.add_flag("--pdf", pdf_, "Beside the page, too: each plot as PDF, for a paper");
   }
   Result<ExitCode> run(const Console& console) override {
     if (list_.given()) return list(console);
@@ -178,6 +185,7 @@ class StudyCommand : public Command {
     }
     if (captures_) WHARF_TRY(expect_captures(chosen));
     WHARF_TRY(refuse_twice(overrides_));
+    if (pdf_) WHARF_TRY(report::expect_pdf("--pdf"));
     std::optional<report::StagedFiles> staged;
     if (!out_.empty()) {
       auto created = report::StagedFiles::create(out_);
@@ -190,7 +198,7 @@ class StudyCommand : public Command {
       for (const study::ReportedStudy& each : *results) {
         WHARF_TRY(report::write_text_file(staged->path() / (file_stem(*each.study) + ".json"),
                                           versioned(document_of(each)).dump(2) + "\n"));
-        auto drawings = write_plots(*each.study, each.result, staged->path());
+        auto drawings = write_plots(*each.study, each.result, staged->path(), pdf_);
         if (!drawings) return drawings.error();
       }
       WHARF_TRY(staged->commit());
@@ -237,6 +245,7 @@ class StudyCommand : public Command {
       return input_error(
           fmt::format("--out {}: that is a directory, expected the file name of the page", page.string()));
     }
+    if (pdf_) WHARF_TRY(report::expect_pdf("--pdf"));
     auto staged = report::StagedFiles::create(page.has_parent_path() ? page.parent_path() : fs::path("."));
     if (!staged) return staged.error();
     auto results = run_all(console, chosen, {});
@@ -246,7 +255,7 @@ class StudyCommand : public Command {
     if (status)
       return Error{ErrorKind::kEnvironment, fmt::format("{}: {}", beside.string(), status.message())};
     for (study::ReportedStudy& each : *results) {
-      auto drawings = write_plots(*each.study, each.result, beside);
+      auto drawings = write_plots(*each.study, each.result, beside, pdf_);
       if (!drawings) return drawings.error();
       each.drawings = *std::move(drawings);
     }
@@ -344,6 +353,7 @@ class StudyCommand : public Command {
   std::string out_;
   bool brief_ = false;
   bool captures_ = false;
+  bool pdf_ = false;
   std::vector<std::string> overrides_;
   std::string profile_;
   std::string page_ = "studies.html";

@@ -16,9 +16,6 @@
 namespace wharf::cli {
 namespace {
 
-/// Values that differ by more than this factor are drawn on a logarithmic axis.
-constexpr double kWideRange = 20;
-
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -95,13 +92,10 @@ std::vector<report::Plot> sweep_plots(const std::vector<std::string>& keys,
         scale && !scale->unit.empty() ? fmt::format("{}, {}", keys.front(), scale->unit) : keys.front();
     plot.y_title = titles[at];
     plot.kind = scale ? report::PlotKind::kLines : report::PlotKind::kBars;
-    double least = 0, most = 0;
     for (const SweptRow& row : rows) {
       const auto y = number_of(row.cells[at]);
       if (!y) continue;
       const double x = scale ? *scale->read(row.values.front()) : 0;
-      least = plot.series.empty() ? x : std::min(least, x);
-      most = plot.series.empty() ? x : std::max(most, x);
       line_named(plot, line_of(keys, row)).points.push_back({x, *y, row.values.front()});
     }
     for (report::Series& line : plot.series) {
@@ -109,7 +103,6 @@ std::vector<report::Plot> sweep_plots(const std::vector<std::string>& keys,
         std::stable_sort(line.points.begin(), line.points.end(),
                          [](const auto& a, const auto& b) { return a.x < b.x; });
     }
-    plot.x_logarithmic = scale && least > 0 && most > kWideRange * least;
     plots.push_back(std::move(plot));
   }
   return plots;

@@ -21,8 +21,6 @@ namespace {
 
 using Point = report::Series::Point;
 
-/// Latencies that differ by more than this factor are drawn on a logarithmic axis.
-constexpr double kWideRange = 20;
 /// Intervals over which operations are counted: as many as have this many of them, within limits.
 constexpr std::size_t kOperationsOfInterval = 20;
 constexpr std::size_t kIntervalsLeast = 4;
@@ -52,6 +50,7 @@ report::Plot latency_plot(std::string name, std::string title) {
   plot.title = std::move(title);
   plot.x_title = "latency, us";
   plot.y_title = "share of the operations";
+  plot.y_scale = report::AxisScale::kLinear;
   return plot;
 }
 
@@ -63,12 +62,6 @@ void add_distribution(report::Plot& plot, std::string name, const Histogram& lat
 /// One line needs no legend: the title names it.
 void finish(report::Plot& plot) {
   if (plot.series.size() == 1) plot.title += ": " + plot.series.front().name;
-  double least = 0, most = 0;
-  for (const report::Series& line : plot.series) {
-    least = least == 0 ? line.points.front().x : std::min(least, line.points.front().x);
-    most = std::max(most, line.points.back().x);
-  }
-  plot.x_logarithmic = least > 0 && most > kWideRange * least;
 }
 
 report::Plot program_latencies(const sim::Scenario& scenario, const sim::RunReport& report) {
@@ -192,7 +185,6 @@ report::Plot latencies_in_time(Intervals intervals) {
   report::Plot plot =
       over_time("plot_latency_over_time", "Latency over time" + intervals.of,
                 fmt::format("latency, us (of those that ended within {:.3g} us)", intervals.width_us));
-  double least = 0, most = 0;
   for (VerbInTime& verb : intervals.verbs) {
     report::Series median{verb.name + ", median", {}}, slow{verb.name + ", 99th percentile", {}};
     for (std::size_t i = 0; i < verb.latencies.size(); ++i) {
@@ -204,14 +196,11 @@ report::Plot latencies_in_time(Intervals intervals) {
       const double high = microseconds_of(exact_percentile(sorted, 99));
       median.points.push_back({intervals.at(i), middle, ""});
       slow.points.push_back({intervals.at(i), high, ""});
-      least = least == 0 ? middle : std::min(least, middle);
-      most = std::max(most, high);
     }
     if (median.points.size() < 2) continue;
     plot.series.push_back(std::move(median));
     plot.series.push_back(std::move(slow));
   }
-  plot.y_logarithmic = least > 0 && most > kWideRange * least;
   return plot;
 }
 

@@ -9,6 +9,7 @@
 
 #include "report/page_script.h"
 #include "report/page_style.h"
+#include "report/plot_look.h"
 
 namespace wharf::report {
 namespace {
@@ -30,16 +31,25 @@ std::string_view word_of(PlotKind kind) {
 /// The numbers of a plot for the script of the page. No `<` is in it, so it ends no element.
 std::string data_of(const Plot& plot) {
   Json series = Json::array();
-  for (const Series& each : plot.series) {
+  const std::vector<std::size_t> colours = colours_of(plot);
+  for (std::size_t i = 0; i < plot.series.size(); ++i) {
+    const Series& each = plot.series[i];
     Json points = Json::array();
     for (const Series::Point& point : each.points) {
       const Json y = std::isfinite(point.y) ? Json(point.y) : Json();
       points.push_back(plot.kind == PlotKind::kLines ? Json{point.x, y} : Json{point.label, y});
     }
-    series.push_back({{"name", each.name}, {"points", std::move(points)}});
+    series.push_back({{"name", each.name},
+                      {"colour", kColours[colours[i]]},
+                      {"published", each.published},
+                      {"points", std::move(points)}});
   }
-  const Json data{{"kind", word_of(plot.kind)}, {"x", plot.x_title},          {"y", plot.y_title},
-                  {"xlog", plot.x_logarithmic}, {"ylog", plot.y_logarithmic}, {"series", std::move(series)}};
+  const Json data{{"kind", word_of(plot.kind)},
+                  {"x", plot.x_title},
+                  {"y", plot.y_title},
+                  {"xlog", x_axis(plot).logarithmic},
+                  {"ylog", y_axis(plot).logarithmic},
+                  {"series", std::move(series)}};
   std::string text;
   for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace)) {
     if (c == '<') {

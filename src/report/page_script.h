@@ -10,7 +10,6 @@ namespace wharf::report {
 inline constexpr std::string_view kPageScript = R"js(
 'use strict';
 (() => {
-const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#000000', '#999999'];
 const W = 820, H = 400, LEFT = 74, RIGHT = 16, TOP = 14, BOTTOM = 52;
 const SVG = 'http://www.w3.org/2000/svg';
 function shape(parent, name, attributes, text) {
@@ -52,7 +51,7 @@ function ticks(low, high, log) {
   return all;
 }
 function draw(figure, data) {
-  const series = data.series.map((each, i) => ({...each, colour: COLOURS[i % COLOURS.length]}));
+  const series = data.series;
   const lines = data.kind === 'lines', stacked = data.kind === 'stacked';
   const labels = [];
   if (!lines) for (const each of series)
@@ -92,8 +91,8 @@ function draw(figure, data) {
       x1 += room;
     }
     if (data.ylog) {
-      y0 = Math.pow(10, Math.floor(Math.log10(y0)));
-      y1 = Math.pow(10, Math.ceil(Math.log10(y1 * 1.0001)));
+      y0 /= 1.12;
+      y1 *= 1.12;
     } else {
       y0 = Math.min(0, y0);
       y1 = y1 <= y0 ? y0 + 1 : y1 + (y1 - y0) * 0.04;
@@ -133,9 +132,11 @@ function draw(figure, data) {
       const at = points.map(p => [px(p[0]), py(p[1])]);
       if (at.length > 1)
         shape(group, 'polyline', {points: at.map(p => p[0].toFixed(1) + ',' + p[1].toFixed(1)).join(' '),
-          fill: 'none', stroke: each.colour, 'stroke-width': 1.8});
+          fill: 'none', stroke: each.colour, 'stroke-width': 1.8,
+          'stroke-dasharray': each.published ? '6 4' : 'none'});
       if (at.length <= 60)
-        for (const p of at) shape(group, 'circle', {cx: p[0], cy: p[1], r: 2.6, fill: each.colour});
+        for (const p of at) shape(group, 'circle', {cx: p[0], cy: p[1], r: each.published ? 3.2 : 2.6,
+          fill: each.published ? '#ffffff' : each.colour, stroke: each.colour});
       if (seen(i)) points.forEach((p, k) => marks.push({x: at[k][0], y: at[k][1], colour: each.colour,
         text: (each.name ? each.name + '\n' : '') + data.x + ': ' + number(p[0]) + '\n' + data.y +
           ': ' + number(p[1])}));
@@ -154,7 +155,9 @@ function draw(figure, data) {
         sum = to;
         const top = py(Math.max(from, to)), tall = Math.abs(py(from) - py(to));
         shape(inside, 'rect',
-          {x, y: top, width: Math.max(0.5, thick - 0.5), height: tall, fill: each.colour});
+          each.published ? {x: x + 1, y: top, width: Math.max(0.5, thick - 2.5), height: tall,
+            fill: '#ffffff', stroke: each.colour, 'stroke-width': 2} :
+            {x, y: top, width: Math.max(0.5, thick - 0.5), height: tall, fill: each.colour});
         marks.push({x: x + thick / 2, y: top, box: [x, top, thick, tall], colour: each.colour,
           text: label + (each.name ? '\n' + each.name : '') + ': ' + number(point[1])});
       });
@@ -184,7 +187,9 @@ function draw(figure, data) {
     series.forEach((each, i) => {
       if (series.length === 1) return;
       const button = html(legend, 'button', seen(i) ? '' : 'off');
-      html(button, 'i', '').style.background = each.colour;
+      const look = html(button, 'i', '').style;
+      look.background = each.published ? '#ffffff' : each.colour;
+      look.border = '2px solid ' + each.colour;
       button.appendChild(document.createTextNode(each.name));
       button.addEventListener('click', () => {
         if (chosen.has(i)) chosen.delete(i); else chosen.add(i);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plots as files: the numbers as CSV, the drawing as a gnuplot script, and the picture as SVG where gnuplot
-// is there.
+// Plots as files: the numbers as CSV, and the drawing as a gnuplot script.
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +20,17 @@ struct Series {
   };
   std::string name;
   std::vector<Point> points;
+  /// What it is about, if others of the plot may be about the same: those have one colour.
+  std::string subject{};
+  /// Taken from a document: drawn hollow and dashed, so that it is told from what was simulated.
+  bool published = false;
+};
+
+/// How values lie along an axis.
+enum class AxisScale : unsigned char {
+  kFitting,      ///< Lines: as kLogarithmic where all are positive and spread widely. Bars: as kLinear.
+  kLinear,       ///< From 0, or from what is below it.
+  kLogarithmic,  ///< What is not positive is not drawn.
 };
 
 enum class PlotKind : unsigned char {
@@ -36,26 +45,19 @@ struct Plot {
   std::string x_title;
   std::string y_title;
   PlotKind kind = PlotKind::kLines;
-  bool x_logarithmic = false;
-  bool y_logarithmic = false;
+  AxisScale x_scale = AxisScale::kFitting;
+  AxisScale y_scale = AxisScale::kFitting;
   std::vector<Series> series;
 };
 
 /// Lines: columns series,x,y. Bars: a column with the labels, then one per series.
 std::string plot_csv(const Plot& plot);
 
-/// A script that reads STEM.csv beside it and writes STEM.svg.
+/// A script that reads STEM.csv beside it and writes STEM.svg, or STEM.pdf where `pdf` is defined.
 std::string gnuplot_script(const Plot& plot, std::string_view stem);
 
 /// Writes STEM.csv and STEM.gnuplot into `directory`, which exists.
 Result<void> write_plot(const Plot& plot, const std::filesystem::path& directory, std::string_view stem);
-
-/// Runs gnuplot on STEM.gnuplot in `directory` and returns the SVG element of STEM.svg; nothing when gnuplot
-/// is missing or fails.
-std::optional<std::string> draw_svg(const std::filesystem::path& directory, std::string_view stem);
-
-/// Writes a plot into `directory` and draws it: its SVG element, or nothing when gnuplot is missing or fails.
-std::string drawing_of(const Plot& plot, const std::filesystem::path& directory);
 
 /// A text file, written whole or refused with kEnvironment.
 Result<void> write_text_file(const std::filesystem::path& path, std::string_view text);

@@ -6,7 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/plot_drawing.h"
+#include "report/plot_look.h"
 
 namespace wharf::report {
 namespace {
@@ -49,6 +58,106 @@ TEST(Plot, LongLinesHaveNoPoints) {
   EXPECT_THAT(script, HasSubstr("every ::0::0 using 2:3 with linespoints lt 1"));
   EXPECT_THAT(script, HasSubstr("every ::1::51 using 2:3 with lines lw 1 lt 2"));
   EXPECT_THAT(script, HasSubstr("set autoscale xfix"));
+}
+
+TEST(Plot, PublishedAndSimulatedShareAColourAndAreToldApart) {
+  Plot plot;
+  plot.series = {{"published a", {{1, 2, ""}}, "a", true},
+                 {"mechanism a", {{1, 3, ""}}, "a"},
+                 {"published b", {{1, 4, ""}}, "b", true},
+                 {"mechanism b", {{1, 5, ""}}, "b"},
+                 {"alone", {{1, 6, ""}}}};
+  EXPECT_THAT(colours_of(plot), testing::ElementsAre(0U, 0U, 1U, 1U, 2U));
+  const std::string script = gnuplot_script(plot, "stem");
+  EXPECT_THAT(script, HasSubstr("with linespoints lt 1 dt 2 pt 6 title 'published a'"));
+  EXPECT_THAT(script, HasSubstr("with linespoints lt 1 title 'mechanism a'"));
+  EXPECT_THAT(script, HasSubstr("with linespoints lt 2 dt 2 pt 4 title 'published b'"));
+  EXPECT_THAT(script, HasSubstr("with linespoints lt 2 title 'mechanism b'"));
+  EXPECT_THAT(script, HasSubstr("with linespoints lt 3 title 'alone'"));
+}
+
+TEST(Plot, PublishedBarsAreHollow) {
+  Plot plot = bars();
+  plot.series[0].subject = plot.series[1].subject = "latency";
+  plot.series[0].published = true;
+  const std::string script = gnuplot_script(plot, "stem");
+  EXPECT_THAT(script, HasSubstr("lt 1 fs empty border lt 1 title 'published'"));
+  EXPECT_THAT(script, HasSubstr("lt 1 title 'mechanism'"));
+}
+
+/// One line through these points.
+Plot line(std::vector<Series::Point> points) {
+  Plot plot;
+  plot.series = {{"line", std::move(points)}};
+  return plot;
+}
+
+TEST(Plot, AxesAreLogarithmicWhereValuesSpreadWidely) {
+  const Plot wide = line({{1, 5, ""}, {21, 90, ""}});
+  EXPECT_TRUE(x_axis(wide).logarithmic);
+  EXPECT_FALSE(y_axis(wide).logarithmic) << "a factor of 18";
+  EXPECT_FALSE(x_axis(line({{1, 5, ""}, {20, 90, ""}})).logarithmic);
+  EXPECT_FALSE(x_axis(line({{0, 5, ""}, {21, 90, ""}})).logarithmic) << "0 has no place there";
+  EXPECT_FALSE(x_axis(line({{-1, 5, ""}, {21, 90, ""}})).logarithmic);
+  Plot asked = wide;
+  asked.x_scale = AxisScale::kLinear;
+  asked.y_scale = AxisScale::kLogarithmic;
+  EXPECT_FALSE(x_axis(asked).logarithmic);
+  EXPECT_TRUE(y_axis(asked).logarithmic);
+  Plot standing = bars();  // 9 to 500.
+  EXPECT_FALSE(y_axis(standing).logarithmic) << "bars stand on 0";
+}
+
+TEST(Plot, LogarithmicAxesFitTheirValues) {
+  const std::string by_two =
+      gnuplot_script(line({{2, 300, ""}, {16, 400, ""}, {48, 450, ""}, {64, 500, ""}}), "s");
+  EXPECT_THAT(by_two,
+              HasSubstr("set logscale x 2\nset xrange [1.78571:71.68]\nset xtics (2, 4, 8, 16, 32, 64)\n"));
+  EXPECT_THAT(by_two, HasSubstr("set yrange [0:*]"));
+  const std::string by_ten = gnuplot_script(line({{3, 1, ""}, {70, 2, ""}}), "s");
+  EXPECT_THAT(by_ten, HasSubstr("set logscale x\nset xrange [2.67857:78.4]\nset xtics (5, 10, 20, 50)\n"));
+  const std::string far = gnuplot_script(line({{1e-6, 1, ""}, {1, 2, ""}}), "s");
+  EXPECT_THAT(far, HasSubstr("set xtics (1e-06, 1e-05, 0.0001, 0.001, 0.01, 0.1, 1)\n"));
+}
+
+TEST(Plot, WhatIsBelowZeroIsDrawn) {
+  EXPECT_THAT(gnuplot_script(line({{1, -5, ""}, {2, 5, ""}}), "s"), testing::Not(HasSubstr("yrange")));
+}
+
+TEST(Plot, PdfsOfEqualPlotsAreEqual) {
+  if (!expect_pdf("--pdf")) GTEST_SKIP() << "gnuplot is missing";
+  const auto directory = std::filesystem::path(testing::TempDir()) / "wharf's pdf";
+  std::filesystem::create_directories(directory);
+  ASSERT_TRUE(write_plot(bars(), directory, "p").ok());
+  const auto drawn = draw_pdf(directory, "p");
+  ASSERT_TRUE(drawn.ok()) << drawn.error().message;
+  std::ifstream file(directory / "p.pdf", std::ios::binary);
+  const std::string pdf{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  EXPECT_THAT(pdf, testing::StartsWith("%PDF-"));
+  EXPECT_THAT(pdf, HasSubstr("/CreationDate (D:19700101000000"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "p.svg"));
+  EXPECT_FALSE(draw_pdf(directory, "missing").ok());
+  std::filesystem::remove_all(directory);
+}
+
+/// PATH of an empty folder for as long as this lives: gnuplot is not there.
+class NoPrograms {
+ public:
+  NoPrograms() { setenv("PATH", "/nonexistent", 1); }
+  NoPrograms(const NoPrograms&) = delete;
+  NoPrograms& operator=(const NoPrograms&) = delete;
+  ~NoPrograms() { setenv("PATH", before_.c_str(), 1); }
+
+ private:
+  std::string before_ = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
+};
+
+TEST(Plot, PdfIsRefusedWithoutGnuplot) {
+  const NoPrograms none;
+  const auto refused = expect_pdf("--pdf");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::kEnvironment);
+  EXPECT_THAT(refused.error().message, testing::StartsWith("--pdf: gnuplot is missing"));
 }
 
 TEST(Plot, GnuplotDrawsLinesBarsAndStacks) {

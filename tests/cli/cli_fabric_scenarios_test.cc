@@ -293,6 +293,34 @@ TEST_F(FabricScenario, PlotsDrawCompletionTimes) {
   expect_refusal({"run", file_, "--plot"}, 2, "needs --out");
 }
 
+TEST(FabricPictures, SayOfWhichScenarioTheyAre) {
+  const ScratchDirectory scratch;
+  EXPECT_EQ(wharf({"run", "incast", "--plot", "--out", scratch / "out"}).exit_code, 0);
+  EXPECT_THAT(content(scratch / "out/plot_completion.gnuplot"),
+              HasSubstr("set title 'incast: Flow completion times'"));
+  EXPECT_FALSE(std::filesystem::exists(scratch / "out/plot_completion.pdf"));
+}
+
+TEST(FabricPictures, ArePdfOnRequest) {
+  const ScratchDirectory scratch;
+  const std::string out = scratch / "out";
+  expect_refusal({"run", "incast", "--out", out, "--pdf"}, 2, "--plot");
+  const Outcome without =
+      run({"env", "PATH=/nowhere", WHARF_PROGRAM, "run", "incast", "--plot", "--pdf", "--out", out});
+  EXPECT_EQ(without.exit_code, 4) << without.err;
+  EXPECT_THAT(without.err, HasSubstr("--pdf: gnuplot is missing or has no terminal pdfcairo"));
+  EXPECT_FALSE(std::filesystem::exists(out));
+  if (run({"bash", "-c", "command -v gnuplot"}).exit_code != 0) GTEST_SKIP() << "gnuplot is missing";
+  EXPECT_EQ(wharf({"run", "incast", "--plot", "--pdf", "--out", out}).exit_code, 0);
+  EXPECT_EQ(content(out + "/plot_completion.pdf").substr(0, 5), "%PDF-");
+  EXPECT_THAT(content(out + "/plot_completion.svg"), HasSubstr("<svg"));
+  EXPECT_EQ(wharf({"study", "run", "openurma/figure22", "--pdf", "--out", scratch / "study"}).exit_code, 0);
+  std::size_t drawn = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(scratch / "study"))
+    drawn += entry.path().extension() == ".pdf" ? 1U : 0U;
+  EXPECT_GT(drawn, 0U);
+}
+
 // An incast under pause frames: one port fills, its eight neighbours stay empty.
 TEST(FabricPictures, ShowWhatWasObservedWithUnitsAndWithoutEmptyLines) {
   const ScratchDirectory scratch;
@@ -302,7 +330,7 @@ TEST(FabricPictures, ShowWhatWasObservedWithUnitsAndWithoutEmptyLines) {
                 .exit_code,
             0);
   const std::string queues = content(out + "/plot_queues.gnuplot");
-  EXPECT_THAT(queues, HasSubstr("set title 'Queues of ports: leaf0-host0 (8 of 9 ports stay at 0)'"));
+  EXPECT_THAT(queues, HasSubstr("set title 'pause: Queues of ports: leaf0-host0 (8 of 9 ports stay at 0)'"));
   EXPECT_THAT(queues, HasSubstr("set ylabel 'queued, KB'"));
   EXPECT_THAT(queues, HasSubstr("title ''")) << "one line needs no legend";
   EXPECT_THAT(content(out + "/plot_queues.csv"), HasSubstr("\nleaf0-host0,"));

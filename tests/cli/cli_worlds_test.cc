@@ -102,7 +102,7 @@ TEST_F(World, SeriesAndPlotsShowProgramsAndNetwork) {
     EXPECT_THAT(content(out + "/" + plot + ".gnuplot"), HasSubstr("set ylabel")) << plot;
   }
   EXPECT_THAT(content(out + "/plot_latency.gnuplot"),
-              HasSubstr("set title 'Latency of the programs'' operations: key_value'"));
+              HasSubstr("set title 'world: Latency of the programs'' operations: key_value'"));
   EXPECT_FALSE(std::filesystem::exists(out + "/plot_pauses.csv"));
   EXPECT_FALSE(std::filesystem::exists(out + "/plot_goodput.csv")) << "no thin host takes anything in";
 }

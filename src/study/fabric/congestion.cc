@@ -219,8 +219,8 @@ class CongestionTypes {
              "",
              "ratio",
              PlotKind::kBars,
-             false,
-             false,
+             AxisScale::kLinear,
+             AxisScale::kLinear,
              {{"without the cure", {}}, {"with it", {}}}};
 };
 

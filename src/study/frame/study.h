@@ -35,9 +35,14 @@ struct AccountingRule {
   std::string meaning;     ///< One sentence, from the key's own documentation.
 };
 
+using report::AxisScale;
 using report::Plot;
 using report::PlotKind;
 using report::Series;
+
+/// What a document published of `subject`, and what the mechanism gives of it: two lines of one colour.
+Series published_series(std::string_view subject);
+Series mechanism_series(std::string_view subject);
 
 /// What a study found.
 struct StudyResult {

@@ -195,8 +195,8 @@ Result<StudyResult> figure2(const StudyContext& context) {
             "bytes per message",
             "Gb/s",
             PlotKind::kLines,
-            true,
-            true,
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
             {{"NIC", {}}, {"NIC + sfence", {}}, {"DRAM", {}}, {"DRAM + sfence", {}}}};
   double least = 1e9;
   double most = 0;

@@ -119,8 +119,14 @@ Result<StudyResult> figure3(const StudyContext& context) {
                     {"blueflame_ns", "BlueFlame ns", 1},
                     {"saved_ns", "saved ns", 1},
                     {"paper_saved_ns", "paper: saved", 0}};
-  Plot plot{"latency",        "RDMA writes", "bytes", "ns",
-            PlotKind::kLines, true,          false,   {{"doorbell", {}}, {"BlueFlame", {}}}};
+  Plot plot{"latency",
+            "RDMA writes",
+            "bytes",
+            "ns",
+            PlotKind::kLines,
+            AxisScale::kLogarithmic,
+            AxisScale::kFitting,
+            {{"doorbell", {}}, {"BlueFlame", {}}}};
   double first_saved = 0;
   for (std::size_t i = 0; i < kSizes.size(); ++i) {
     const double off = latency_ns(batch[places[i].first]);
@@ -198,8 +204,8 @@ Result<StudyResult> figure4(const StudyContext& context) {
             "bytes",
             "Gb/s",
             PlotKind::kLines,
-            true,
-            true,
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
             {{"one at a time", {}}, {"16 at a time", {}}, {"64 cores", {}}}};
   const double peak = gigabits(batch[places[1].back()]);
   std::array<std::uint64_t, 2> enough{};
@@ -321,8 +327,22 @@ class Transmit {
   TimePs line_;  ///< A core's store of a line.
   RunBatch batch_;
   std::vector<std::optional<Place>> places_;  ///< By protocol, size, path.
-  Plot latency_{"latency", "Writes, one at a time", "bytes", "ns", PlotKind::kLines, true, false, {}};
-  Plot throughput_{"throughput", "Writes, 256 under way", "bytes", "Gb/s", PlotKind::kLines, true, false, {}};
+  Plot latency_{"latency",
+                "Writes, one at a time",
+                "bytes",
+                "ns",
+                PlotKind::kLines,
+                AxisScale::kLogarithmic,
+                AxisScale::kFitting,
+                {}};
+  Plot throughput_{"throughput",
+                   "Writes, 256 under way",
+                   "bytes",
+                   "Gb/s",
+                   PlotKind::kLines,
+                   AxisScale::kLogarithmic,
+                   AxisScale::kFitting,
+                   {}};
   // For the sentences.
   std::vector<double> saved_;         ///< By the stream, ns; by protocol and size.
   double most_ = 0;                   ///< Gb/s of the stream.

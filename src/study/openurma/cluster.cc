@@ -134,11 +134,22 @@ class Figure17 {
   std::vector<std::size_t> alone_;       ///< By stack, by mechanism,
   std::vector<std::size_t> accounting_;  ///< and by the paper's rules: two nodes.
   FabricBatch clusters_;                 ///< By load, protocol and number of nodes.
-  Plot growth_{
-      "growth", "One 64 B read per node at a time", "nodes", "latency, ns", PlotKind::kLines, true, true, {}};
-  Plot regimes_{
-      "regimes", "What fills a switch: mean time in the network", "nodes", "ns", PlotKind::kLines, true, true,
-      {}};
+  Plot growth_{"growth",
+               "One 64 B read per node at a time",
+               "nodes",
+               "latency, ns",
+               PlotKind::kLines,
+               AxisScale::kLogarithmic,
+               AxisScale::kLogarithmic,
+               {}};
+  Plot regimes_{"regimes",
+                "What fills a switch: mean time in the network",
+                "nodes",
+                "ns",
+                PlotKind::kLines,
+                AxisScale::kLogarithmic,
+                AxisScale::kLogarithmic,
+                {}};
 };
 
 Result<void> Figure17::run() {
@@ -185,8 +196,8 @@ Result<void> Figure17::judge_stack(std::size_t s) {
   const std::size_t protocol = is_roce(name) ? 1 : 0;
   const double base = mean_ns(batch_[accounting_[s]]) + kTwoNodesNs;
   const double network_alone = network_ns(0, protocol, 0);
-  Series paper{"published " + name, {}};
-  Series real{"mechanism " + name, {}};
+  Series paper = published_series(name);
+  Series real = mechanism_series(name);
   for (std::size_t n = 0; n < kNodes.size(); ++n) {
     const std::string x = fmt::format("{}", kNodes[n]);
     const auto value = published_.at(artifact, x);

@@ -308,16 +308,16 @@ class Figure45 {
               "99th percentile of the queue, KB",
               "use of the link, %",
               PlotKind::kLines,
-              true,
-              false,
+              AxisScale::kLogarithmic,
+              AxisScale::kFitting,
               {}};
   Plot start_{"start",
               "Incast of 8: use of the link after all have started at once",
               "ms",
               "use of the link, %",
               PlotKind::kLines,
-              false,
-              false,
+              AxisScale::kFitting,
+              AxisScale::kFitting,
               {}};
 };
 

@@ -217,8 +217,8 @@ class Figure14 {
              "hosts",
              "mean latency, ns",
              PlotKind::kLines,
-             true,
-             false,
+             AxisScale::kLogarithmic,
+             AxisScale::kFitting,
              {}};
   // For the sentences.
   PerPattern at_published_cliff_{};
@@ -304,7 +304,8 @@ Result<void> Figure14::judge_stack(std::size_t s) {
   const std::string name(kStacks[s].key);
   const ContextRules& rules = rules_[s];
   const Step step = step_of(rules);
-  std::array<Series, 4> lines{Series{"published " + name, {}}, Series{"cyclic " + name, {}},
+  // Published is a cyclic access, and has its colour.
+  std::array<Series, 4> lines{published_series(name), Series{"cyclic " + name, {}, name},
                               Series{"uniform " + name, {}}, Series{"zipf " + name, {}}};
   for (const Point& point : points_) {
     if (point.rules != &rules) continue;

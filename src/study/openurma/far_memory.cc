@@ -252,10 +252,10 @@ class Figure25 {
   std::optional<TraceDirectory> traces_;
   std::vector<Experiment> experiments_;
   std::vector<Runs> runs_;  ///< By experiment and system.
-  Plot keys_plot_{"keys", "Zipf 0.99, mean per access", "keys of 64 B", "ns", PlotKind::kLines, true, true,
-                  {}};
-  Plot skew_plot_{"skew", "64 K keys, mean per access", "Zipf exponent", "ns", PlotKind::kLines, false, true,
-                  {}};
+  Plot keys_plot_{"keys",           "Zipf 0.99, mean per access", "keys of 64 B",          "ns",
+                  PlotKind::kLines, AxisScale::kLogarithmic,      AxisScale::kLogarithmic, {}};
+  Plot skew_plot_{"skew",           "64 K keys, mean per access", "Zipf exponent",         "ns",
+                  PlotKind::kLines, AxisScale::kFitting,          AxisScale::kLogarithmic, {}};
   std::size_t page_read_ = 0;  ///< A READ of one page, by mechanism.
   // For the sentences.
   double fastswap_fault_ = 0;
@@ -320,8 +320,8 @@ Result<void> Figure25::judge_system(std::size_t s) {
     fastswap_window_ = machine->config.replay.paging.window_pages;
   }
   for (Plot* plot : {&keys_plot_, &skew_plot_}) {
-    plot->series.push_back({fmt::format("published {}", system.name), {}});
-    plot->series.push_back({fmt::format("mechanism {}", system.name), {}});
+    plot->series.push_back(published_series(system.name));
+    plot->series.push_back(mechanism_series(system.name));
   }
   for (std::size_t e = 0; e < experiments_.size(); ++e) {
     const auto outcome = outcome_of(s, e);

@@ -89,14 +89,15 @@ Result<StudyResult> figure12(const StudyContext& context) {
                     {"mechanism_ns", "mechanism ns", 1},
                     {"mechanism_is", "mechanism is", 0},
                     {"mechanism_deviation_percent", "off by %", 1}};
-  Plot plot{"writes", "RoCE DMA write", "link delay, ns", "latency, ns", PlotKind::kLines, false, false, {}};
+  Plot plot{"writes",         "RoCE DMA write",    "link delay, ns",    "latency, ns",
+            PlotKind::kLines, AxisScale::kFitting, AxisScale::kFitting, {}};
   double lowest = 1e12;
   double highest = 0;
   std::size_t place = 0;
   for (const std::uint64_t payload : kPayloads) {
     const std::string name = fmt::format("RoCE DMA WRITE {} B (pre-PSN)", payload);
-    Series paper{fmt::format("published {} B", payload), {}};
-    Series real{fmt::format("mechanism {} B", payload), {}};
+    Series paper = published_series(fmt::format("{} B", payload));
+    Series real = mechanism_series(fmt::format("{} B", payload));
     for (const int delay : kDelays) {
       const auto value = published->at(name, fmt::format("{} ns link", delay));
       if (!value) return value.error();
@@ -183,13 +184,13 @@ Result<StudyResult> figure21(const StudyContext& context) {
             "link delay one way, ns",
             "latency, ns",
             PlotKind::kLines,
-            false,
-            false,
+            AxisScale::kFitting,
+            AxisScale::kFitting,
             {}};
   for (std::size_t s = 0; s < kStacks.size(); ++s) {
     const std::string name(kStacks[s].key);
-    Series paper{"published " + name, {}};
-    Series real{"mechanism " + name, {}};
+    Series paper = published_series(name);
+    Series real = mechanism_series(name);
     for (std::size_t d = 0; d < kDelays.size(); ++d) {
       const std::string x = fmt::format("{}", kDelays[d]);
       const auto value = published->at(std::string(kStacks[s].artifact) + " (pre-PSN)", x);

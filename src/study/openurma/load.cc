@@ -135,8 +135,8 @@ class Figure20 {
              "operations in flight",
              "million per second",
              PlotKind::kLines,
-             true,
-             false,
+             AxisScale::kLogarithmic,
+             AxisScale::kFitting,
              {}};
 };
 
@@ -178,8 +178,8 @@ Result<void> Figure20::judge() {
 Result<void> Figure20::judge_stack(std::size_t s) {
   const std::string name(kStacks[s].key);
   const double serial = rate_mops(batch_[accounting_[s]]);
-  Series paper{"published " + name, {}};
-  Series real{"mechanism " + name, {}};
+  Series paper = published_series(name);
+  Series real = mechanism_series(name);
   for (std::size_t d = 0; d < kDepths.size(); ++d) {
     const std::string x = fmt::format("{}", kDepths[d]);
     const auto value = published_.at(kStacks[s].artifact, x);
@@ -291,8 +291,8 @@ class Figure30 {
              "carried, million per second",
              "p99 latency, ns",
              PlotKind::kLines,
-             true,
-             true,
+             AxisScale::kLogarithmic,
+             AxisScale::kLogarithmic,
              {}};
 };
 
@@ -347,7 +347,7 @@ Result<void> Figure30::judge() {
 }
 
 Result<void> Figure30::judge_accounting(std::size_t stack) {
-  Series paper{fmt::format("published {}", kStacks[stack].key), {}};
+  Series paper = published_series(kStacks[stack].key);
   for (const OfferedPoint& point : points_) {
     if (point.stack == stack) WHARF_TRY(judge_point(point, paper));
   }
@@ -387,7 +387,7 @@ Result<void> Figure30::judge_point(const OfferedPoint& point, Series& paper) {
 
 void Figure30::judge_mechanism(std::size_t s) {
   const std::string name(kStacks[s].key);
-  Series real{"mechanism " + name, {}};
+  Series real = mechanism_series(name);
   double idle_p50 = 0;
   for (std::size_t i = 0; i < kShares.size(); ++i) {
     const double offered = capacity(s) * kShares[i] / 100;

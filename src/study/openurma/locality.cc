@@ -74,15 +74,15 @@ Result<StudyResult> figure24(const StudyContext& context) {
             "share of loads to hot lines, %",
             "mean latency, ns",
             PlotKind::kLines,
-            false,
-            false,
+            AxisScale::kFitting,
+            AxisScale::kFitting,
             {}};
   double steady = 0;
   double cold = 0;
   for (std::size_t p = 0; p < kPolicies.size(); ++p) {
     const std::string name(kPolicies[p].key);
-    Series paper{"published " + name, {}};
-    Series real{"mechanism " + name, {}};
+    Series paper = published_series(name);
+    Series real = mechanism_series(name);
     for (std::size_t l = 0; l < kLocalities.size(); ++l) {
       const std::size_t place = p * kLocalities.size() + l;
       const auto value = published->at(kPolicies[p].artifact, fmt::format("{}", kLocalities[l]));

@@ -179,17 +179,11 @@ class Figure44 {
   /// Of each repair and window: share at each loss.
   std::vector<std::vector<double>> shares_;
   std::vector<std::vector<double>> formulas_;
-  Plot latency_{
-      "latency", "Mean 64 B fetch, one at a time", "loss probability", "ns", PlotKind::kLines, true, true,
-      {}};
-  Plot goodput_{"goodput",
-                "Stream of 1 KiB packets",
-                "loss probability",
-                "% of the rate without loss",
-                PlotKind::kLines,
-                true,
-                false,
-                {}};
+  Plot latency_{"latency",        "Mean 64 B fetch, one at a time", "loss probability",      "ns",
+                PlotKind::kLines, AxisScale::kLogarithmic,          AxisScale::kLogarithmic, {}};
+  Plot goodput_{
+      "goodput",        "Stream of 1 KiB packets", "loss probability",  "% of the rate without loss",
+      PlotKind::kLines, AxisScale::kLogarithmic,   AxisScale::kFitting, {}};
 };
 
 Result<void> Figure44::run() {
@@ -242,8 +236,8 @@ Result<void> Figure44::judge_stack(std::size_t s) {
   const std::string name(kStacks[s].key);
   const std::string artifact(kStacks[s].artifact);
   const double base = mean_ns(batch_[accounting_[s]]);
-  Series paper{"published " + name, {}};
-  Series real{"mechanism " + name, {}};
+  Series paper = published_series(name);
+  Series real = mechanism_series(name);
   for (std::size_t l = 0; l < kLosses.size(); ++l) {
     const std::string x(kLosses[l]);
     const double loss = std::stod(x);

@@ -94,8 +94,8 @@ class Figure26 {
   sim::HostConfig host_;
   RunBatch batch_;
   std::vector<Place> places_;
-  Plot plot_{
-      "payload", "Bulk read, link 100 ns", "payload, bytes", "latency, ns", PlotKind::kLines, true, true, {}};
+  Plot plot_{"payload",        "Bulk read, link 100 ns", "payload, bytes",        "latency, ns",
+             PlotKind::kLines, AxisScale::kLogarithmic,  AxisScale::kLogarithmic, {}};
 };
 
 Result<void> Figure26::run() {
@@ -195,8 +195,8 @@ void Figure26::judge_place(const Place& place, double paper) {
 void Figure26::draw(const Place& place, double paper) {
   const std::string name(place.stack.key);
   if (place.payload == kPayloads.front()) {
-    plot_.series.push_back({"published " + name, {}});
-    plot_.series.push_back({"mechanism " + name, {}});
+    plot_.series.push_back(published_series(name));
+    plot_.series.push_back(mechanism_series(name));
   }
   const auto x = static_cast<double>(place.payload);
   plot_.series[plot_.series.size() - 2].points.push_back({x, paper, ""});

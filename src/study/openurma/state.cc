@@ -282,8 +282,8 @@ Result<StudyResult> figure13(const StudyContext& context) {
             "endpoints = hosts",
             "bytes",
             PlotKind::kLines,
-            true,
-            true,
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
             {{"UB", {}}, {"UB, full records", {}}, {"RoCE", {}}, {"RoCE, shared queue pairs", {}}}};
   for (const std::uint64_t jetties : kCounts) {
     for (const std::uint64_t hosts : kCounts) {

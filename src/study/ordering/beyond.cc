@@ -227,16 +227,16 @@ Result<StudyResult> writer_conflicts(const StudyContext& context) {
                 "million writes per second",
                 "squashes per 1000 lines",
                 PlotKind::kLines,
-                false,
-                false,
+                AxisScale::kFitting,
+                AxisScale::kFitting,
                 {{"squashes", {}}}};
   Plot throughput{"throughput",
                   "Ordered gets of 1 KiB beside writers",
                   "million writes per second",
                   "million gets per second",
                   PlotKind::kLines,
-                  false,
-                  false,
+                  AxisScale::kFitting,
+                  AxisScale::kFitting,
                   {{"reads ahead", {}}, {"blocks", {}}, {"unordered", {}}}};
   double incomplete = 0;
   double rate_before = 0;
@@ -320,8 +320,8 @@ Result<StudyResult> queue_size(const StudyContext& context) {
             "entries and trackers",
             "GB/s",
             PlotKind::kLines,
-            true,
-            true,
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
             {{"from a cache", {}}, {"from DRAM", {}}, {"trackers alone, DRAM", {}}, {"blocks, DRAM", {}}}};
   double incomplete = 0;
   for (std::size_t e = 0; e < kEntries.size(); ++e) {
@@ -375,8 +375,8 @@ Result<StudyResult> rob_size(const StudyContext& context) {
             "entries per network",
             "Gb/s",
             PlotKind::kLines,
-            true,
-            true,
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
             {{"root complex, strict", {}}, {"root complex, refined", {}}, {"device, strict", {}}}};
   double early = 0;
   double missing = 0;

@@ -188,8 +188,8 @@ Result<StudyResult> acquire_or_total(const StudyContext& context) {
             "",
             "million gets per second",
             PlotKind::kBars,
-            false,
-            false,
+            AxisScale::kLinear,
+            AxisScale::kLinear,
             {{"thread-specific queue", {}}, {"speculative queue", {}}}};
   const auto gets = [&](std::string_view protocol, std::string_view name, std::size_t design) {
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -255,8 +255,8 @@ Result<StudyResult> two_root_complexes(const StudyContext& context) {
             "pairs under way",
             "million pairs per second",
             PlotKind::kLines,
-            true,
-            true,
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
             {{"one root complex, its queue", {}},
              {"one, source", {}},
              {"two root complexes, source", {}},

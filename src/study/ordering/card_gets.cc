@@ -245,8 +245,8 @@ Result<void> Figure7::judge() {
             "bytes",
             "million per second",
             PlotKind::kLines,
-            true,
-            true,
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
             {}};
   double wrong = 0;
   std::vector<double> shares;  // Single Read over its published rates, in the figure.
@@ -284,8 +284,8 @@ void Figure7::draw(Plot& plot, std::size_t i, double published) const {
   const GetRun& run = runs_[i];
   const std::string name(kProtocols[run.protocol].name);
   if (run.bytes == kSizes.front()) {
-    plot.series.push_back({name, {}});
-    plot.series.push_back({name + ", published", {}});
+    plot.series.push_back({name, {}, name});
+    plot.series.push_back({name + ", published", {}, name, true});
   }
   const double at = run.bytes;
   plot.series[plot.series.size() - 2].points.push_back({at, serial_rate(i), ""});

@@ -143,8 +143,8 @@ Result<StudyResult> figure2(const StudyContext& context) {
                     {"deviation_percent", "%", 1},
                     {"standing", "", 0},
                     {"slower_read_ns", "with 446 ns reads", 0}};
-  Plot plot{"latency", "One RDMA WRITE of 64 B", "ns", "share of the writes", PlotKind::kLines, false, false,
-            {}};
+  Plot plot{"latency",           "One RDMA WRITE of 64 B", "ns", "share of the writes", PlotKind::kLines,
+            AxisScale::kFitting, AxisScale::kFitting,      {}};
   std::array<double, kSubmissions.size()> ns{};
   double failed = 0;
   double spread = 0;
@@ -215,8 +215,8 @@ Result<StudyResult> figure3(const StudyContext& context) {
             "",
             "million per second",
             PlotKind::kBars,
-            false,
-            false,
+            AxisScale::kLinear,
+            AxisScale::kLinear,
             {{"1 queue pair", {}}, {"2 queue pairs", {}}}};
   const auto gibits = [](double mops) { return mops * 1e6 * 512 / (1 << 30); };
   double failed = 0;

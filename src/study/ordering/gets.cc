@@ -91,7 +91,7 @@ void tabulate(const Series3& axis, const std::vector<Outcome>& outcomes, StudyRe
   plot.kind = PlotKind::kLines;
   plot.x_title = axis.title;
   plot.y_title = "million gets per second";
-  plot.x_logarithmic = plot.y_logarithmic = true;
+  plot.x_scale = plot.y_scale = AxisScale::kLogarithmic;
   for (std::size_t i = 0; i < 3; ++i) plot.series.push_back({std::string(kSchemes[i].name), {}});
   double incomplete = 0;
   for (std::size_t s = 0; s < axis.values.size(); ++s) {
@@ -142,7 +142,13 @@ Result<StudyResult> figure6a(const StudyContext& context) {
   auto outcomes = run_axis(context, axis, false, 1, 100);
   if (!outcomes) return outcomes.error();
   StudyResult result;
-  Plot plot{"gets", "Validation gets, one queue pair, batches of 100", "", "", PlotKind::kLines, true, true,
+  Plot plot{"gets",
+            "Validation gets, one queue pair, batches of 100",
+            "",
+            "",
+            PlotKind::kLines,
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
             {}};
   tabulate(axis, *outcomes, result, plot);
   const double rc = (*outcomes)[1].million_per_second / (*outcomes)[0].million_per_second;
@@ -168,7 +174,14 @@ Result<StudyResult> figure6b(const StudyContext& context) {
   auto outcomes = run_axis(context, axis, true, 256, 100);
   if (!outcomes) return outcomes.error();
   StudyResult result;
-  Plot plot{"gets", "Validation gets of 256 B, batches of 100", "", "", PlotKind::kLines, true, true, {}};
+  Plot plot{"gets",
+            "Validation gets of 256 B, batches of 100",
+            "",
+            "",
+            PlotKind::kLines,
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
+            {}};
   tabulate(axis, *outcomes, result, plot);
   const double nic = (*outcomes)[12].million_per_second / (*outcomes)[0].million_per_second;
   const double below = (*outcomes)[12].million_per_second / (*outcomes)[13].million_per_second;
@@ -188,7 +201,13 @@ Result<StudyResult> figure6c(const StudyContext& context) {
   auto outcomes = run_axis(context, axis, false, 16, 500);
   if (!outcomes) return outcomes.error();
   StudyResult result;
-  Plot plot{"gets", "Validation gets, 16 queue pairs, batches of 500", "", "", PlotKind::kLines, true, true,
+  Plot plot{"gets",
+            "Validation gets, 16 queue pairs, batches of 500",
+            "",
+            "",
+            PlotKind::kLines,
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
             {}};
   tabulate(axis, *outcomes, result, plot);
   const auto gigabits = [&](std::size_t at) { return (*outcomes)[at].million_per_second * 64 * 8 / 1e3; };
@@ -236,9 +255,12 @@ Result<StudyResult> figure8(const StudyContext& context) {
             "bytes",
             "million gets per second",
             PlotKind::kLines,
-            true,
-            true,
-            {{"Validation", {}}, {"Validation, cards", {}}, {"Single Read", {}}, {"Single Read, cards", {}}}};
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
+            {{"Validation", {}, "Validation"},
+             {"Validation, cards", {}, "Validation", true},
+             {"Single Read", {}, "Single Read"},
+             {"Single Read, cards", {}, "Single Read", true}}};
   double most_between = 0;  // Deviations that no check judges.
   for (std::size_t s = 0; s < kSizes.size(); ++s) {
     const std::string x = fmt::format("{}", kSizes[s]);

@@ -135,14 +135,10 @@ Result<StudyResult> figure4(const StudyContext& context) {
                     {"paper_plain", "published, no fence", 0},
                     {"plain", "no fence", 1},
                     {"paper_fenced", "published, sfence", 1}};
-  Plot plot{"throughput",
-            "Messages written to a network card",
-            "bytes per message",
-            "Gb/s",
-            PlotKind::kLines,
-            true,
-            false,
-            {{"no fence", {}}}};
+  Plot plot{"throughput",        "Messages written to a network card",
+            "bytes per message", "Gb/s",
+            PlotKind::kLines,    AxisScale::kLogarithmic,
+            AxisScale::kFitting, {{"no fence", {}}}};
   for (const std::uint32_t fence : kFenceNs) {
     result.columns.push_back({fmt::format("fence_{}ns", fence), fmt::format("sfence {} ns", fence), 1});
     result.columns.push_back({fmt::format("fence_{}ns_sum", fence), "by hand", 1});
@@ -226,8 +222,8 @@ Result<StudyResult> figure10(const StudyContext& context) {
             "bytes per message",
             "Gb/s",
             PlotKind::kLines,
-            true,
-            false,
+            AxisScale::kLogarithmic,
+            AxisScale::kFitting,
             {{"MMIO", {}},
              {"MMIO + fence", {}},
              {"sequence numbers", {}},

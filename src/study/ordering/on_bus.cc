@@ -125,8 +125,8 @@ class OnBus {
              "",
              "million gets per second",
              PlotKind::kBars,
-             false,
-             false,
+             AxisScale::kLinear,
+             AxisScale::kLinear,
              {{"PCIe", {}}, {"on-chip bus", {}}}};
 };
 

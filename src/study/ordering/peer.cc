@@ -103,8 +103,8 @@ Result<StudyResult> figure9(const StudyContext& context) {
             "bytes per read",
             "Gib/s",
             PlotKind::kLines,
-            true,
-            true,
+            AxisScale::kLogarithmic,
+            AxisScale::kLogarithmic,
             {{"alone", {}}, {"virtual output queues", {}}, {"one queue", {}}}};
   double incomplete = 0;
   double cost = 0;

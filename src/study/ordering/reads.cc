@@ -129,7 +129,8 @@ Result<StudyResult> figure5(const StudyContext& context) {
                     {"unordered", "Unordered", 2},
                     {"rc_over_nic", "RC/NIC", 1},
                     {"opt_over_rc", "opt/RC", 1}};
-  Plot plot{"throughput", "Ordered DMA reads", "bytes per read", "GB/s", PlotKind::kLines, true, true, {}};
+  Plot plot{"throughput",     "Ordered DMA reads",     "bytes per read",        "GB/s",
+            PlotKind::kLines, AxisScale::kLogarithmic, AxisScale::kLogarithmic, {}};
   for (const Scheme& scheme : kSchemes) plot.series.push_back({std::string(scheme.name), {}});
   std::uint64_t left = 0;
   for (std::size_t s = 0; s < kSizes.size(); ++s) {

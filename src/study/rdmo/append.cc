@@ -73,8 +73,8 @@ Result<void> Append::judge() {
               "clients",
               "million appends per second",
               PlotKind::kLines,
-              true,
-              true,
+              AxisScale::kLogarithmic,
+              AxisScale::kLogarithmic,
               {}};
     for (const Way way : kWays) {
       Series series{std::string(name(way)), {}};

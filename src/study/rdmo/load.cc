@@ -58,8 +58,8 @@ Plot Load::plot(const Stack& stack, bool tail) const {
             "percent of the target's core that other work takes",
             tail ? "us, 99th percentile" : "million appends per second",
             PlotKind::kLines,
-            false,
-            true,
+            AxisScale::kFitting,
+            AxisScale::kLogarithmic,
             {}};
   for (const Way way : {kBusy[0], kBusy[1], kApart[0], kApart[1]}) {
     Series series{std::string(name(way)), {}};

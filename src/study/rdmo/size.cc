@@ -60,8 +60,8 @@ Result<void> Size::judge() {
               "bytes of a record",
               "Gb/s of records",
               PlotKind::kLines,
-              true,
-              true,
+              AxisScale::kLogarithmic,
+              AxisScale::kLogarithmic,
               {}};
     for (const Way way : kWays) {
       Series series{std::string(name(way)), {}};

@@ -82,8 +82,8 @@ Result<void> WorkerTime::judge() {
               "ns that the card's worker computes for one message",
               "worker's records per second over the two-step's",
               PlotKind::kLines,
-              true,
-              true,
+              AxisScale::kLogarithmic,
+              AxisScale::kLogarithmic,
               {}};
     for (const Demand& demand : kDemands) {
       const std::vector<double> with = rates(stack.key, demand, true);

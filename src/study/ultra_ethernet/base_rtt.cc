@@ -86,8 +86,8 @@ Result<StudyResult> base_rtt(const StudyContext& context) {
             "",
             "ns",
             PlotKind::kStackedBars,
-            false,
-            false,
+            AxisScale::kLinear,
+            AxisScale::kLinear,
             {{"data", {}}, {"answer", {}}, {"propagation", {}}, {"switches", {}}, {"FEC", {}}}};
   std::size_t place = 0;
   double last_forwarded = 0;
