@@ -46,7 +46,7 @@ std::vector<std::string> commands() {
 
 /// The file names of the pictures that the page shows.
 std::set<std::string> shown() {
-  static const std::regex kPicture(R"(!\[[^\]]+\]\(pictures/([^)]+)\))");
+  static const std::regex kPicture(R"re(<img src="pictures/([^"]+)" alt="[^"]+">)re");
   const std::string page = content_of(kPage);
   std::set<std::string> names;
   for (std::sregex_iterator at(page.begin(), page.end(), kPicture), end; at != end; ++at)
