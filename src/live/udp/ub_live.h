@@ -25,7 +25,7 @@ struct LiveProtocol<ub::UbEngine> {
   static constexpr ProtocolDescription kDescription{.protocol = wire::Protocol::kUb,
                                                     .name = "ub",
                                                     .port = wire::kUboePort,
-                                                    .socket = {},
+                                                    .socket = {.trains = true},
                                                     .mtu_per_peer = true,
                                                     .congestion = kCongestion,
                                                     .delivery = kDelivery};
