@@ -284,78 +284,19 @@ module wharf_ub_receiver #(
   end
 
   // ---------------------------------------------------------------- Responses
-  // Packets of responses to several requests may take turns: what has come of each is kept with its request. Reference:
-  // Initiator::receive(), step_response() and answer() of src/engine/ub/initiator_responses.cc.
-  wharf_pkg::nic_request_t     asked;
-  wharf_pkg::nic_transaction_t found, found_q;   // As it is, and with what this packet brings.
-  logic [31:0] got_q, got;     // Bytes of a Read before this packet, and with it.
+  // Packets of responses to several requests may take turns: what has come of each is kept with its request.
+  wharf_pkg::nic_transaction_t found, found_q;   // With what this packet brings.
+  logic [31:0] got_q;          // Bytes of a Read before this packet.
   logic [7:0]  outcome_q, outcome;
-  logic        is_fitting, is_reading, is_well, is_good, is_too_long, may_repeat, repeats, repeats_q, wants, is_over;
+  logic        fits, repeats, repeats_q, wants, is_over;
   logic        answers_q;      // The packet is of an answer to a request that waits for it.
-  logic [7:0]  ended;          // How it ends by what the peer says.
   assign find_valid_o = takes && !asks;
-  assign found        = found_i;
-  assign asked        = found_i.request;
-  assign is_reading   = asked.operation == wharf_pkg::OperationRead;
-  assign is_well      = p.status == wharf_pkg::StatusSuccess;
-  assign is_good      = is_well && !p.poison;
-  // Any request may be refused by an acknowledgement; another response of the wrong kind answers nothing.
-  always_comb begin
-    if (p.opcode == wharf_pkg::TaAcknowledge) is_fitting = !is_well || asked.operation < wharf_pkg::OperationRead;
-    else if (p.opcode == wharf_pkg::TaReadResponse) is_fitting = is_reading;
-    else is_fitting = p.opcode == wharf_pkg::TaAtomicResponse && asked.operation >= wharf_pkg::OperationCompareSwap;
-  end
-  assign got         = found.got + 32'(length_q);
-  assign is_too_long = got > asked.length;
-
-  // The peer's first answer that was not good, this one included.
-  logic [2:0] status;
-  logic [4:0] status_info;
-  assign {status, status_info} = found.status == wharf_pkg::StatusSuccess && !is_good ? {p.status, p.info}
-                                                                                      : {found.status, found.info};
-  always_comb begin
-    // It could not, this time.
-    may_repeat = (status == wharf_pkg::StatusNotReady &&
-                  (NotReadyAttempts == 7 || 32'(found.not_ready) < NotReadyAttempts)) ||
-                 (status == wharf_pkg::StatusPageFault && 32'(found.page_faults) < PageFaultAttempts);
-    unique case (status)
-      wharf_pkg::StatusSuccess:   ended = wharf_pkg::CompletionSuccess;
-      wharf_pkg::StatusNotReady:  ended = wharf_pkg::CompletionNotReady;
-      wharf_pkg::StatusPageFault: ended = wharf_pkg::CompletionRemoteAccess;
-      wharf_pkg::StatusError: unique case (status_info)
-        wharf_pkg::InfoUnsupportedOpcode: ended = wharf_pkg::CompletionUnsupported;
-        wharf_pkg::InfoAccess:            ended = wharf_pkg::CompletionRemoteAccess;
-        wharf_pkg::InfoPoison:            ended = wharf_pkg::CompletionRemotePoison;
-        default:                          ended = wharf_pkg::CompletionRemoteError;
-      endcase
-      default: ended = wharf_pkg::CompletionRemoteError;
-    endcase
-  end
-
-  // What is wrong with it besides. An operand counts while the request may still end well.
-  logic [1:0] wrong;
-  logic       is_short, is_operand;
-  assign is_short   = p.last && status == wharf_pkg::StatusSuccess && is_reading && got != asked.length;
-  assign is_operand = p.opcode == wharf_pkg::TaAtomicResponse && is_well &&
-                      (!p.last || status == wharf_pkg::StatusSuccess || may_repeat);
-  always_comb begin
-    wrong = found.wrong;
-    if (found.wrong == wharf_pkg::WrongNothing) begin
-      if (is_well && p.poison) wrong = wharf_pkg::WrongPoison;
-      else if (is_good && is_reading && (is_too_long || is_short)) wrong = wharf_pkg::WrongLength;
-      else if (is_operand && length_q != LengthW'(8)) wrong = wharf_pkg::WrongLength;
-    end
-  end
-  always_comb begin
-    unique case (wrong)
-      wharf_pkg::WrongNothing: outcome = ended;
-      wharf_pkg::WrongPoison:  outcome = wharf_pkg::CompletionRemotePoison;
-      default:                 outcome = wharf_pkg::CompletionResponseLength;
-    endcase
-  end
-  assign repeats = p.last && wrong == wharf_pkg::WrongNothing && may_repeat;
-  assign wants   = is_good && p.opcode != wharf_pkg::TaAcknowledge && wrong == wharf_pkg::WrongNothing && length_q != '0 &&
-                   (!p.last || status == wharf_pkg::StatusSuccess || may_repeat);
+  wharf_ub_answer #(
+    .LengthW(LengthW), .NotReadyAttempts(NotReadyAttempts), .PageFaultAttempts(PageFaultAttempts)
+  ) answer (
+    .packet_i(p), .length_i(length_q), .found_i, .found_o(found), .fits_o(fits), .wants_o(wants), .repeats_o(repeats),
+    .outcome_o(outcome)
+  );
 
   assign again_valid_o = state_q == Again && !opening_i && found_known_i;
   assign again_code_o  = found_q.status == wharf_pkg::StatusNotReady ? found_q.info : 5'(PageFaultCode);
@@ -397,33 +338,25 @@ module wharf_ub_receiver #(
   assign end_valid_o   = is_over || forgotten_o;
   assign end_known_o   = found_known_i;
   // Only what was sent has a credit, which comes back once. One that is held still needs its own.
-  assign forgotten_o = found_lost_i && ((state_q == Find && found_valid_i && is_fitting && p.last) || (state_q == Again && !opening_i));
-  assign dropped_o   = state_q == Find && found_valid_i && !((found_known_i || found_lost_i) && is_fitting);
+  assign forgotten_o = found_lost_i && ((state_q == Find && found_valid_i && fits && p.last) || (state_q == Again && !opening_i));
+  assign dropped_o   = state_q == Find && found_valid_i && !((found_known_i || found_lost_i) && fits);
   assign refused_o   = answers && failed_q;
 
   // ---------------------------------------------------------------- Memory and frame
-  // Frames are done with in their order. Those of which nothing is wanted are counted, before the packet at work and
-  // behind it; their turn comes when the frame reader is free.
-  logic [1:0] older_q, newer_q;
-  logic       freed_q;         // The frame of the packet at work is done with, or counted.
-  logic       owes, is_turn, places, leaves;
-  assign owes_room = older_q != 2'd3 && newer_q != 2'd3;
-  assign owes      = passes || (looks && !(takes && read_length_i != '0));
-  assign is_turn   = older_q == 2'd0;
-
-  // Writes whose data is on its way to memory: whether each is the last packet of its request.
-  logic       placed_room, placed_valid, placed_last;
-  logic [2:0] placed;
-  wharf_fifo #(.Width(1), .Depth(4)) placed_writes (
-    .clk_i, .rst_i,
-    .in_valid_i(starts && is_plain), .in_ready_o(placed_room), .in_data_i(p.last),
-    .out_valid_o(placed_valid), .out_ready_i(written_i), .out_data_o(placed_last), .level_o(placed)
+  // Frames are done with in their order: of some nothing is wanted.
+  logic freed_q;                // That of the packet at work is done with, or its turn comes of itself.
+  logic owes, is_turn, places, leaves;
+  assign owes = passes || (looks && !(takes && read_length_i != '0));
+  wharf_ub_frame_turns frame_turns (
+    .clk_i, .rst_i, .room_o(owes_room), .owes_i(owes), .works_i(state_q != Idle && !freed_q),
+    .done_i(starts || (leaves && !freed_q)), .is_turn_o(is_turn), .take_ready_i
   );
-  assign is_quiet = !placed_valid;
-  always_ff @(posedge clk_i) begin
-    if (rst_i) waiting_o <= '0;
-    else waiting_o <= waiting_o + 3'(starts && is_plain && p.last) - 3'(placed_valid && written_i && placed_last);
-  end
+
+  logic placed_room;
+  wharf_ub_placed_writes placed_writes (
+    .clk_i, .rst_i, .place_i(starts && is_plain), .last_i(p.last), .room_o(placed_room), .written_i,
+    .is_quiet_o(is_quiet), .waiting_o
+  );
 
   assign places          = state_q == Place && is_turn && placed_room;
   assign starts          = places && take_ready_i && write_ready_i;
@@ -436,16 +369,6 @@ module wharf_ub_receiver #(
   assign take_data_o     = places;
   assign take_valid_o    = !is_turn || (places && write_ready_i) || (state_q == Leave && !freed_q);
   always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      older_q <= 2'd0;
-      newer_q <= 2'd0;
-    end else if (starts || (leaves && !freed_q)) begin
-      older_q <= newer_q + 2'(owes);
-      newer_q <= 2'd0;
-    end else begin
-      older_q <= older_q + 2'(owes && (state_q == Idle || freed_q)) - 2'(!is_turn && take_ready_i);
-      newer_q <= newer_q + 2'(owes && state_q != Idle && !freed_q);
-    end
     if (looks) freed_q <= read_length_i == '0;
     else if (starts) freed_q <= 1'b1;
   end
@@ -468,7 +391,7 @@ module wharf_ub_receiver #(
           else state_q <= AtomicRead;
         end
         Find: if (found_valid_i) begin
-          if (!found_known_i || !is_fitting) state_q <= Leave;
+          if (!found_known_i || !fits) state_q <= Leave;
           else if (wants) state_q <= Place;
           else if (repeats) state_q <= Again;
           else state_q <= p.last ? Complete : Leave;
@@ -585,20 +508,15 @@ module wharf_ub_receiver #(
     end
     if (state_q == Want && taken_valid_i) receive_q <= taken_i;
     if (state_q == Find && found_valid_i) begin
-      found_q        <= found_i;
-      found_q.wrong  <= wrong;
-      found_q.status <= status;
-      found_q.info   <= status_info;
-      // What is too long is not counted, as it is not placed.
-      if (is_good && p.opcode == wharf_pkg::TaReadResponse && !is_too_long) found_q.got <= got;
-      got_q          <= found.got;
-      outcome_q      <= outcome;
-      repeats_q      <= repeats;
-      answers_q      <= found_known_i && is_fitting;
+      found_q   <= found;
+      got_q     <= found_i.got;
+      outcome_q <= outcome;
+      repeats_q <= repeats;
+      answers_q <= found_known_i && fits;
     end
     if (line_answer_valid_i) old_q <= old;
     if (looks) due_tpmsn_o <= h.tpmsn;
   end
   logic unused;
-  assign unused = &{1'b0, h, p, route_i, found, asked, placed};
+  assign unused = &{1'b0, h, p, route_i};
 endmodule
