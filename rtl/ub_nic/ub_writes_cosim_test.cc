@@ -35,7 +35,8 @@ class Asking {
     packet.ub.extension.token_value = NicPlan::kToken + segment;
     std::byte data[8];
     store_le64(data, value);
-    if (opcode == TaOpcode::kWrite) packet.payload = wire::bytes_payload(data);
+    if (opcode == TaOpcode::kSend) packet.ub.extension.token_value = 0;
+    if (opcode == TaOpcode::kWrite || opcode == TaOpcode::kSend) packet.payload = wire::bytes_payload(data);
     if (wire::is_atomic(opcode)) packet.ub.extension.operands.operand = value;
     nic.feed(Fed::frame_of(packet));
   }
@@ -88,20 +89,57 @@ SCENARIO(AWriteIsJudgedByTheSegmentThatIsThereInItsTurn) {
   for (std::uint32_t i = 3; i < 6; ++i) EXPECT_NE(peer.word(NicPlan::kTarget + 64 * i), 100 + i);
 }
 
-SCENARIO(WhatComesBehindAWriteSeesIt) {
+SCENARIO(AReadBehindAWriteSeesIt) {
+  for (const std::uint32_t writes : {1U, 2U, 3U}) {
+    Asking peer;
+    peer.nic.holds_memory = true;
+    for (std::uint32_t i = 0; i < writes; ++i) peer.ask(TaOpcode::kWrite, 0, 0, 0x11 * (1 + i));
+    peer.ask(TaOpcode::kRead, 0, 0);
+    peer.nic.run(kRest);
+    peer.nic.holds_memory = false;
+    peer.nic.run(kRest);
+    EXPECT_EQ(peer.left("status 0"), writes + 1);
+    EXPECT_EQ(peer.left(writes == 1   ? "1100000000000000"
+                        : writes == 2 ? "2200000000000000"
+                                      : "3300000000000000"),
+              1U);
+  }
+}
+
+SCENARIO(AnAtomicBehindAWriteSeesIt) {
   for (const std::uint32_t writes : {1U, 2U, 3U}) {
     Asking peer;
     peer.nic.holds_memory = true;
     for (std::uint32_t i = 0; i < writes; ++i) peer.ask(TaOpcode::kWrite, 0, 0, 100 + i);
-    peer.ask(TaOpcode::kRead, 0, 0);
-    peer.ask(TaOpcode::kAtomicFetchAdd, 0, 0, 1);
+    peer.ask(TaOpcode::kAtomicFetchAdd, 0, 0, 1000);
     peer.nic.run(kRest);
     peer.nic.holds_memory = false;
     peer.nic.run(kRest);
-    EXPECT_EQ(peer.left("status 0"), writes + 2);
-    // The data of a Read is fetched when its response leaves; the atomic may have been before.
-    const std::uint64_t value = 100 + writes - 1;
-    EXPECT_EQ(peer.word(0), value + 1);
+    EXPECT_EQ(peer.left("status 0"), writes + 1);
+    EXPECT_EQ(peer.word(0), 1100 + writes - 1);
+  }
+}
+
+SCENARIO(ASendBehindWritesIsAnsweredWhenMemoryHasIt) {
+  for (const std::uint32_t writes : {1U, 2U, 3U}) {
+    Asking peer;
+    peer.nic.post(0, 0, 1);
+    peer.nic.holds_memory = true;
+    for (std::uint32_t i = 0; i < writes; ++i)
+      peer.ask(TaOpcode::kWrite, 2, NicPlan::kTarget + 64 * i, 100 + i);
+    peer.ask(TaOpcode::kSend, 0, 0, 0x77);
+    peer.nic.run(kRest);
+    // Memory takes a line now and then.
+    const std::string response = "to " + std::to_string(writes) + ": status 0";
+    for (std::uint32_t i = 0; i < 400 && peer.left(response) == 0; ++i) {
+      peer.nic.holds_memory = i % 40 != 0;
+      peer.nic.run(1);
+    }
+    EXPECT_EQ(peer.left(response), 1U);
+    EXPECT_EQ(peer.word(NicPlan::kReceives), 0x77U);
+    peer.nic.holds_memory = false;
+    peer.nic.run(kRest);
+    EXPECT_EQ(peer.left("completion"), 1U);
   }
 }
 
