@@ -197,6 +197,8 @@ class Responder {
   /// is unparked here.
   void receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked,
                std::uint64_t number);
+  /// Takes a request of one packet and answers that this host is not ready for it.
+  void put_off(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   /// Places a Write packet that arrived ahead of its turn; returns its message.
   std::uint32_t receive_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   /// The turn of such a packet has come.

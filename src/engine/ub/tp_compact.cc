@@ -98,11 +98,14 @@ void TpLayer::receive_compact_request(TimePs now, std::uint32_t index, const wir
     return;
   }
   parts_.counters.sequence_gaps += pair.skipped();
-  if (!parts_.responder.can_park() || !parts_.responder.has_room(index, packet, false)) {
+  if (!parts_.responder.has_room(index, packet, false)) {
     count_no_room(index, false);
     return;
   }
   ++parts_.counters.compact_requests_received;
+  // Whoever would have to wait for own memory in a place that is not there comes again: nobody repeats it
+  // unasked.
+  if (!parts_.responder.can_park()) return parts_.responder.put_off(now, index, packet);
   parts_.responder.receive(now, index, packet, kNoSlot, 0);
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <optional>
 
 #include "base/units.h"
@@ -308,6 +309,29 @@ void UbProtocol::draw(KeyDraw& draw, const StackTraits& stack, bool world) {
 void UbProtocol::draw_requests(KeyDraw& draw) {
   if (draw.one_in(2)) draw.text("run.order_tag", draw.any({"relaxed", "strong"}));
   if (draw.one_in(3)) draw.flag("run.completion_in_order", false);
+}
+
+void UbProtocol::draw_transport(KeyDraw& draw, std::span<const DrawnKey> keys) {
+  const auto value = [&](std::string_view key) -> std::string_view {
+    for (const DrawnKey& each : keys)
+      if (each.key == key) return each.value;
+    return {};
+  };
+  // Texts stand in quotes.
+  const auto bytes = [&](std::string_view key) {
+    const std::string text(value(key));
+    return text.empty() ? std::uint64_t{4096} : std::strtoull(text.c_str() + 1, nullptr, 10);
+  };
+  const bool loses = !value("model.faults.loss").empty() || !value("model.faults.corruption").empty() ||
+                     !value("model.faults.reordering").empty();
+  const std::string_view service = value("model.ub.service");
+  const std::string_view verb = value("run.verb");
+  const bool fits = !verb.starts_with("\"send") || bytes("run.payload") <= bytes("model.ub.mtu");
+  if (loses || verb.empty() || !fits || (!service.empty() && service != "\"roi\"") ||
+      value("model.ub.spread") == "\"packet\"" || !draw.one_in(2)) {
+    return;
+  }
+  draw.essential("model.ub.transport", "ctp");
 }
 
 bool orders_requests(wire::Protocol protocol) { return protocol == wire::Protocol::kUb; }

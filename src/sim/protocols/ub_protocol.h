@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,8 @@ struct UbProtocol {
 
   static void draw(KeyDraw& draw, const StackTraits& stack, bool world);
   static void draw_requests(KeyDraw& draw);
+  /// After all else, which decides whether CTP can be.
+  static void draw_transport(KeyDraw& draw, std::span<const DrawnKey> keys);
   static void bind(Binder& binder, Settings& settings, const ProtocolKeyScope& scope);
   static bool fetches_contexts(const Settings& settings) { return settings.context_cache_entries > 0; }
   static std::uint64_t context_fetches(const Counters& counters) { return counters.context_fetches; }
