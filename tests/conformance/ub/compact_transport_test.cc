@@ -582,6 +582,51 @@ TEST(Ctp, AnAnswerOfAnotherKindIsDropped) {
   EXPECT_TRUE(world.pair().host(0).completions.at(0).ok());
 }
 
+// The number is the pair's: an answer that names another jetty than the one that asked under it is none.
+TEST(Ctp, AnAnswerIsForTheJettyThatAsked) {
+  test::EnginePairOptions options;
+  options.access_shortest = options.access_longest = microseconds(5);
+  World world(compact(), options, 2);
+  for (std::size_t queue = 0; queue < 2; ++queue) {
+    auto request = world.request(Verb::kRead, 64);
+    request.peer = world.peer(0, queue);
+    ASSERT_EQ(world.pair().post(0, world.queue(0, queue), request), engine::PostStatus::kOk);
+  }
+  world.pair().run_until([&] { return world.counters(1).compact_requests_received == 2; });
+  wire::Packet packet = forged(world, wire::TaOpcode::kWrite, 0);
+  std::swap(packet.source, packet.destination);
+  packet.ub.ctp.entities = {1, 0};
+  wire::Atah& header = wire::use_response(packet.ub);
+  header.opcode = wire::TaOpcode::kTaack;
+  header.status = wire::UbResponseStatus::kError;
+  header.tassn = 0;  // That of the first jetty's request, which is its own first, too.
+  header.requester_id = world.queue(0, 1);
+  world.pair().inject(0, packet);
+  EXPECT_EQ(world.counters(0).dropped_response, 1u);
+  world.run();
+  for (const auto& completion : world.pair().host(0).completions) EXPECT_TRUE(completion.ok());
+  EXPECT_EQ(world.pair().host(0).completions.size(), 2u);
+}
+
+// A target whose places for what waits for its own memory are taken asks for patience: nobody repeats
+// unasked.
+TEST(Ctp, ATargetShortOfPlacesAsksToComeAgain) {
+  UbConfig config = compact();
+  config.parked_packets = 1;
+  test::EnginePairOptions options;
+  options.access_shortest = options.access_longest = microseconds(2);
+  World world(config, options);
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    post_receive(world, i);
+    ASSERT_EQ(world.post(world.request(Verb::kSend, 64)), engine::PostStatus::kOk);
+  }
+  world.run();
+  EXPECT_EQ(world.pair().host(0).completions.size(), 8u);
+  for (const auto& completion : world.pair().host(0).completions) EXPECT_TRUE(completion.ok());
+  EXPECT_GT(world.counters(1).receiver_not_ready_sent, 0u);
+  EXPECT_EQ(world.counters(1).dropped_no_room, 0u);
+}
+
 // 6.3.1: packets of an earlier life are of no channel: the entity ids say which life it is.
 TEST(Ctp, PacketsOfAnEarlierLifeAreDropped) {
   World world(compact());
