@@ -80,7 +80,7 @@ std::optional<congestion::ControllerConfig> controller_of(const SenderEnds& ends
 /// What only channels with packet numbers have.
 void bind_reliable(Binder& binder, ub::UbConfig& ub) {
   const Binder::Section section(binder, "", ub.transport != engine::TransportMode::kCompact,
-                                "only with ub.transport = \"rtp\"");
+                                "only UB work requests over ub.transport = \"rtp\" use it");
   binder.bytes("segment", ub.segment_bytes, "longest transaction segment, a multiple of the MTU", 64, 65536);
   binder.integer("channels", ub.channels,
                  "reliable TP channels per host pair; windows and bounds count for each", 1,
