@@ -31,10 +31,10 @@ struct EngineMemory {
 /// One way to deliver that a user can ask for.
 struct DeliveryChoice {
   std::string_view name = "default";
-  verbs::Delivery delivery = verbs::Delivery::kDefault;               ///< Of each request.
-  engine::ServiceMode service = engine::ServiceMode::kDefault;        ///< Of queues.
-  engine::TransportMode transport = engine::TransportMode::kDefault;  ///< Of queues.
+  verbs::Delivery delivery = verbs::Delivery::kDefault;         ///< Of each request.
+  engine::ServiceMode service = engine::ServiceMode::kDefault;  ///< Of queues.
   bool reliable = true;  ///< False: nobody repeats what is lost, and nothing comes back.
+  engine::TransportMode transport = engine::TransportMode::kDefault;  ///< Of queues.
 };
 
 /// What a user sees of a protocol.

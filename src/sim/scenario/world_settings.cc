@@ -222,6 +222,12 @@ Result<void> check_lossless(const ScenarioConfig& config, const FabricSettings& 
         kWhy));
   }
   if (fabric.loss > 0) return input_error(fmt::format("fabric.loss is {} {}, expected 0", fabric.loss, kWhy));
+  if (fabric.controller != SenderController::kNone && fabric.controller != SenderController::kDcqcn) {
+    return input_error(
+        fmt::format("fabric.controller is \"{}\", which lives on acknowledgements, {}, expected \"none\" or "
+                    "\"dcqcn\"",
+                    name(fabric.controller), kWhy));
+  }
   if (fabric.load_balancing != LoadBalancing::kEcmpHash) {
     return input_error(fmt::format(
         "fabric.load_balancing spreads the packets of a flow over paths {}, expected \"ecmp\"", kWhy));
