@@ -351,7 +351,7 @@ RdmoInitiator::~RdmoInitiator() { port_.reset(); }
 rdmo::Taken RdmoInitiator::take(ucp_ep_h, std::uint32_t id, std::span<const std::byte> header,
                                 const rdmo::Payload&) {
   if (engine_) {
-    engine_->receive(clock_.now(), id, header);
+    engine_->receive(looked_, id, header);
     return rdmo::Taken::kDone;
   }
   wire::RdmoAnswer answer;
@@ -377,19 +377,20 @@ bool RdmoInitiator::progress() {
     }
     worked = true;
   }
-  // All that has come, before anybody's patience ends.
-  for (int looks = 0; looks < kLooksMost && port_->progress(); ++looks) worked = true;
+  looked_ = clock_.now();
+  // Before anybody's patience ends, all that has come. A look that finds nothing costs a system call.
+  const bool due = engine_->deadline() <= looked_;
+  for (int looks = 0; (due || looks == 0) && looks < kLooksMost && port_->progress(); ++looks) worked = true;
   // First who is dead: a send that failed is over, but nothing was sent.
   ucp_ep_h failed = nullptr;
-  while (port_->take_failed(failed)) engine_->lost(clock_.now());
-  const TimePs now = clock_.now();
-  if (engine_->deadline() <= now) engine_->expire(now);
+  while (port_->take_failed(failed)) engine_->lost(looked_);
+  if (due) engine_->expire(looked_);
   if (engine_->is_lost() && endpoint_ != nullptr) {
     port_->close(endpoint_);  // So that UCX lets go of what it still sends: outcomes wait for that.
     endpoint_ = nullptr;
   }
   std::uint64_t tag = 0;
-  while (port_->take_sent(tag)) engine_->sent(clock_.now(), static_cast<std::uint32_t>(tag));
+  while (port_->take_sent(tag)) engine_->sent(looked_, static_cast<std::uint32_t>(tag));
   return worked;
 }
 

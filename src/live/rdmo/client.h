@@ -173,6 +173,7 @@ class RdmoInitiator : private MessageTaker {
   std::uint32_t joined_limit_ = 0;          ///< With it: how many messages it takes.
   RdmoInitiatorConfig config_;
   AttentiveClock clock_;
+  TimePs looked_ = kTimeZero;  ///< When progress() last looked at what has come.
   std::unique_ptr<UcxPort> port_;
   ucp_ep_h endpoint_ = nullptr;
   RdmoGrant grant_;

@@ -17,6 +17,7 @@ namespace {
 constexpr int kAcceptsMost = 16;             ///< Channels that are taken before the others have their turn.
 constexpr std::size_t kTargetlessMost = 64;  ///< Channels without a target.
 constexpr std::size_t kStrangersMost = 64;   ///< Initiators without one.
+constexpr TimePs kChannelPause = microseconds(100);  ///< Between two looks at channels.
 constexpr TimePs kNoDescriptorPause = milliseconds(100);
 constexpr std::uint64_t kPageBytes = 4096;
 
@@ -114,13 +115,13 @@ Taken WorkerProcess::take(ucp_ep_h reply, std::uint32_t id, std::span<const std:
     return Taken::kDone;
   // What nobody known has sent is counted and dropped.
   if (peer == rdmo::kNoPeer || (reads(peer) && !waiting_.has(peer))) {
-    const Taken taken = worker_->receive(clock_.now(), peer, id, header, payload);
+    const Taken taken = worker_->receive(now_, peer, id, header, payload);
     if (taken != Taken::kNoRoom) return taken;
   }
   if (!waiting_.add(peer, id, header, payload)) {
     ++(reads(peer) ? refusals_.floods : refusals_.unread);
     peers_[peer].cut_off = true;
-    worker_->peer_lost(clock_.now(), peer);
+    worker_->peer_lost(now_, peer);
     return Taken::kDone;
   }
   return payload.length > 0 ? Taken::kHeld : Taken::kDone;
@@ -129,7 +130,7 @@ Taken WorkerProcess::take(ucp_ep_h reply, std::uint32_t id, std::span<const std:
 void WorkerProcess::offer_waiting() {
   waiting_.offer([this](const WaitingMessages::Message& each) {
     if (!reads(each.peer)) return Taken::kNoRoom;
-    const Taken taken = worker_->receive(clock_.now(), each.peer, each.id, each.header, each.payload);
+    const Taken taken = worker_->receive(now_, each.peer, each.id, each.header, each.payload);
     if (taken == Taken::kDone && each.payload.length > 0) port_->release(each.payload.handle);
     return taken;
   });
@@ -177,10 +178,10 @@ void WorkerProcess::fail_endpoints() {
         !worker_->has_connection(found->second)) {
       close_peer(found->second);  // Nobody else would.
     } else if (found != peer_of_.end()) {
-      worker_->peer_lost(clock_.now(), found->second);
+      worker_->peer_lost(now_, found->second);
     }
     for (std::size_t i = 0; i < targets_.extent(); ++i) {
-      if (targets_[i].endpoint == endpoint) worker_->target_lost(clock_.now(), i);
+      if (targets_[i].endpoint == endpoint) worker_->target_lost(now_, i);
     }
   }
 }
@@ -271,6 +272,7 @@ bool WorkerProcess::serve_worker() {
   std::uint64_t handle = 0;
   for (;;) {
     bool more = false;
+    now_ = clock_.now();
     while (worker_->next_access(access)) {
       perform(access);
       more = true;
@@ -279,12 +281,12 @@ bool WorkerProcess::serve_worker() {
       const std::unique_ptr<Opening> opening = std::move(opened_[i]);
       if (opening->result.status != wire::DocaError::kSuccess) close_target(opening->result.handle);
       let_go(opening->result.handle);
-      worker_->action_done(clock_.now(), opening->action, opening->result);
+      worker_->action_done(now_, opening->action, opening->result);
       more = true;
     }
     opened_.clear();
     for (std::size_t i = 0; i < done_.size(); ++i) {
-      worker_->access_done(clock_.now(), done_[i].first, done_[i].second);
+      worker_->access_done(now_, done_[i].first, done_[i].second);
       more = true;
     }
     done_.clear();
@@ -299,7 +301,7 @@ bool WorkerProcess::serve_worker() {
       if (opens) {
         wire_up(action.id, result);
       } else {
-        worker_->action_done(clock_.now(), action.id, result);
+        worker_->action_done(now_, action.id, result);
       }
       more = true;
     }
@@ -314,24 +316,27 @@ bool WorkerProcess::serve_worker() {
 }
 
 bool WorkerProcess::round() {
+  now_ = clock_.now();
   // Who has waited comes before who comes now.
   if (!waiting_.empty()) offer_waiting();
   bool worked = port_->progress();
   take_answered();
   fail_endpoints();
-  const TimePs now = clock_.now();
-  if (worker_->deadline() <= now) worker_->expire(now);
+  if (worker_->deadline() <= now_) worker_->expire(now_);
   worked = serve_worker() || worked;
   return worked;
 }
 
 void WorkerProcess::run(const std::atomic<bool>& stop) {
   bool stopping = false;
-  std::uint32_t rounds = 0;
+  TimePs next_look = kTimeZero;
   while (!worker_->stopped()) {
     bool worked = round();
-    // Channels cost system calls: they are looked at now and then while messages keep coming.
-    if (!worked || ++rounds % 64 == 0) worked = serve_channels() || worked;
+    // Channels cost system calls, for which a message that comes meanwhile would wait.
+    if (now_ >= next_look) {
+      worked = serve_channels() || worked;
+      next_look = now_ + kChannelPause;
+    }
     const bool left = config_.once && had_target_ && worker_->targets() == 0;
     const bool asked = entry_ && entry_->asked_to_stop();
     if (!stopping && (stop.load(std::memory_order_relaxed) || left || asked)) {

@@ -159,6 +159,8 @@ class WorkerProcess : private MessageTaker {
   std::optional<RosterEntry> entry_;  ///< Goes last: who waits for the end waits for that.
   WorkerProcessConfig config_;
   LiveClock clock_;
+  /// When the round began, or its last pass: reading the clock for each message costs as much as taking it.
+  TimePs now_ = kTimeZero;
   IdlePolicy idle_;
   std::unique_ptr<UcxPort> port_;
   std::optional<PeerBlobs> blobs_;
