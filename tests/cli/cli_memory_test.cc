@@ -101,7 +101,7 @@ TEST(CliEstimate, MemoryOfFlowsIsWithinAFactorOfTwo) {
 }
 
 // The study with the largest runs: 64 nodes, each connected with all others, many times one after another. A
-// run must not find its tables on pages that earlier ones left; then it took 550 MB, now 220.
+// run must not find its tables on pages that earlier ones left; then it took 550 MB, now less than 200.
 TEST(CliStudyMemory, ManyLargeRunsTakeAsMuchAsTheLargest) {
   if (!kPlainMemory) return;
   // On one processor, so that no more than one is under way.
