@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run by `cmake --install`: what the installed pages link beside other pages (examples, headers, scenarios) lies
 # beside them as it does in the source tree, so that every link leads somewhere. `source`: that tree; `folder`: of
-# the pages.
+# the pages, without DESTDIR, which file(INSTALL) puts in front.
 file(GLOB_RECURSE pages RELATIVE ${source} ${source}/docs/*.md)
 set(installed "")
 foreach(page IN LISTS pages ITEMS README.md CHANGELOG.md)

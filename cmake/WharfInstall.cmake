@@ -36,7 +36,7 @@ install(CODE "
   set(root \"\${CMAKE_INSTALL_PREFIX}\")
   cmake_path(ABSOLUTE_PATH root)
   set(source \"${PROJECT_SOURCE_DIR}\")
-  set(folder \"\$ENV{DESTDIR}\${root}/${CMAKE_INSTALL_DOCDIR}\")
+  set(folder \"\${root}/${CMAKE_INSTALL_DOCDIR}\")
   include(\"${PROJECT_SOURCE_DIR}/cmake/InstalledLinks.cmake\")
 " COMPONENT program)
 

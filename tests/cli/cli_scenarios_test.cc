@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -98,6 +99,31 @@ TEST(Scenarios, TheCaptureOfALossyRunOpensInWiresharkWithoutMalformedPackets) {
   EXPECT_EQ(ours["icrc_bad"], 0);
   EXPECT_EQ(ours["not_reencoded"], 0);
   EXPECT_GT(ours["decoded"], 100);
+}
+
+/// Frames of a capture that are earlier than the one before them.
+int frames_out_of_order(const std::string& capture) {
+  const auto read = wharf({"dissect", capture, "--json"}).json();
+  EXPECT_GT(read["frame_count"], 100) << capture;
+  std::int64_t last = 0;
+  int early = 0;
+  for (const auto& frame : read["frames"]) {
+    const std::int64_t at = frame["time_ps"];
+    early += at < last ? 1 : 0;
+    last = at;
+  }
+  return early;
+}
+
+// Of one host and of many, whose links hand out packets ahead of their time.
+TEST(Scenarios, CapturesAreInTheOrderOfTime) {
+  const ScratchDirectory scratch;
+  for (const char* scenario : {"lossy-writes", "key-value-fat-tree", "loads-in-flight"}) {
+    const std::string out = scratch / scenario;
+    ASSERT_EQ(wharf({"run", scenario, "--set", "run.operations=100", "--capture", "--out", out}).exit_code, 0)
+        << scenario;
+    EXPECT_EQ(frames_out_of_order(out + "/capture.pcapng"), 0) << scenario;
+  }
 }
 
 // Each protocol as each kind of run frames it.

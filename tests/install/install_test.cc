@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <regex>
 #include <sstream>
 #include <vector>
@@ -245,6 +246,12 @@ TEST_F(Install, ADestinationFolderIsHonoured) {
   EXPECT_TRUE(fs::exists(*scratch_ / "stage/opt/wharf/bin/wharf"));
   EXPECT_TRUE(fs::exists(*scratch_ / "stage/opt/wharf/share/man/man1/wharf.1"));
   EXPECT_FALSE(fs::exists("/opt/wharf/bin/wharf"));
+  // Nothing lies elsewhere, and the same is there as without the folder.
+  EXPECT_EQ(std::distance(fs::directory_iterator(*scratch_ / "stage"), fs::directory_iterator()), 1);
+  for (const auto& entry : fs::recursive_directory_iterator(tree() / "share/doc/wharf")) {
+    const fs::path beside = fs::relative(entry.path(), tree());
+    EXPECT_TRUE(fs::exists(*scratch_ / "stage/opt/wharf" / beside)) << beside;
+  }
 }
 
 }  // namespace

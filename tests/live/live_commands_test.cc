@@ -296,7 +296,9 @@ TEST(LiveCommandLine, RefusesInOneSentence) {
   expect_refusal({"perf", "127.0.0.1", "--workload", "cas_lok"}, 3, "did you mean cas_lock?");
   expect_refusal({"perf", "127.0.0.1", "--workload", "cas_lock", "--set", "hold_tim=1us"}, 3, "hold_time");
   expect_refusal({"perf", "127.0.0.1", "--size", "64X"}, 3, "--size");
-  expect_refusal({"perf", "localhost"}, 3, "IPv4");
+  expect_refusal({"perf", "localhost:1"}, 4, "127.0.0.1:1 cannot be reached");
+  expect_refusal({"perf", "::1"}, 3, "is an IPv6 address");
+  expect_refusal({"serve", "--listen", "not a name"}, 3, "no IPv4 address and no name");
   expect_refusal({"perf", "127.0.0.1:1"}, 4, "cannot be reached");
   expect_refusal({"perf", "shm:"}, 3, "expected shm: and 1 to 64 letters");
   expect_refusal({"perf", "shm:a/b"}, 3, "\"shm:a/b\" is no address in shared memory");

@@ -314,7 +314,7 @@ TEST(RdmoRefusals, ACallTakesWhatItsOperationHas) {
       {{"call", "append", "x", "--at", "9"}, 3, "--at: append has no offset, expected scatter"},
       {{"call", "scatter", "x", "--expect", "9"}, 3, "--expect: scatter has no condition, expected append"},
       {{"call", "flush", "--grant", "1:2:3", "--to", "10.0.0.1"}, 3, "--to: found 10.0.0.1 and --grant"},
-      {{"stop", "nowhere"}, 3, "wharf: address: found nowhere, expected an IPv4 address"},
+      {{"stop", "no where"}, 3, "wharf: address: \"no where\" is no IPv4 address and no name"},
       {{"call", "append"}, 2, "wharf rdmo call append: TEXT is required"}};
   for (const auto& [command, code, text] : refused) {
     const Outcome outcome = cli_test::run(rdmo(command));

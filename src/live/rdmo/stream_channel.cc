@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "live/reactor/host_name.h"
 #include "live/reactor/live_clock.h"
 
 namespace wharf::live {
@@ -33,11 +34,12 @@ Error system_error(const std::string& what) {
 }
 
 Result<sockaddr_in> system_address(const StreamAddress& address) {
+  const auto found = find_host(address.host);
+  if (!found) return found.error();
   sockaddr_in result{};
   result.sin_family = AF_INET;
   result.sin_port = htons(address.port);
-  if (::inet_pton(AF_INET, address.host.c_str(), &result.sin_addr) != 1)
-    return input_error(fmt::format("found {}, expected an IPv4 address such as 127.0.0.1", address.host));
+  result.sin_addr.s_addr = htonl(*found);
   return result;
 }
 

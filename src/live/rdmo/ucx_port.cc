@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 
+#include "live/reactor/host_name.h"
 #include "live/reactor/live_clock.h"
 
 namespace wharf::live {
@@ -24,11 +25,12 @@ constexpr std::uint64_t kCopied = 1;
 constexpr TimePs kCloseMost = seconds(5);
 
 Result<sockaddr_in> network_address(const std::string& host, std::uint16_t port) {
+  const auto found = find_host(host);
+  if (!found) return found.error();
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  if (::inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
-    return input_error(fmt::format("found {}, expected an IPv4 address", host));
+  address.sin_addr.s_addr = htonl(*found);
   return address;
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "live/reactor/host_name.h"
 
 namespace wharf::live {
 namespace {
@@ -39,13 +40,12 @@ std::string format_endpoint(const UdpEndpoint& endpoint) {
 }
 
 Result<UdpEndpoint> parse_endpoint(const std::string& text, std::uint16_t port) {
-  const auto colon = text.find(':');
-  const std::string host = text.substr(0, colon);
-  in_addr address{};
-  if (::inet_pton(AF_INET, host.c_str(), &address) != 1) {
-    return input_error(
-        fmt::format("\"{}\" is no IPv4 address, expected one such as 127.0.0.1 or 127.0.0.1:4792", text));
-  }
+  // An IPv6 address has more colons, and is told as a whole what it is.
+  const auto colon = text.find(':') == text.rfind(':') ? text.find(':') : std::string::npos;
+  const auto closed = text.starts_with('[') ? text.find(']') : std::string::npos;
+  const auto address =
+      find_host(closed == std::string::npos ? text.substr(0, colon) : text.substr(1, closed - 1));
+  if (!address) return address.error();
   if (colon != std::string::npos) {
     const std::string_view digits = std::string_view(text).substr(colon + 1);
     const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
@@ -54,7 +54,7 @@ Result<UdpEndpoint> parse_endpoint(const std::string& text, std::uint16_t port) 
           fmt::format("\"{}\" has no valid port, expected a number from 0 to 65535 after the colon", text));
     }
   }
-  return UdpEndpoint{ntohl(address.s_addr), port};
+  return UdpEndpoint{*address, port};
 }
 
 std::uint32_t interface_mtu(std::uint32_t address) {

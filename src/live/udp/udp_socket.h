@@ -21,7 +21,8 @@ namespace wharf::live {
 
 /// "127.0.0.1:4792"
 std::string format_endpoint(const UdpEndpoint& endpoint);
-/// Reads "127.0.0.1" or "127.0.0.1:4792"; `port` is used when none is given.
+/// Reads "127.0.0.1", "127.0.0.1:4792" or a name in place of the address (find_host()); `port` is used when
+/// none is given.
 Result<UdpEndpoint> parse_endpoint(const std::string& text, std::uint16_t port);
 
 /// Bytes of the largest IP packet of the interface with this address; of 0.0.0.0: of the interface that

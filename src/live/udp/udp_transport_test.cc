@@ -105,7 +105,11 @@ TEST(UdpSocket, ABusyPortIsAnEnvironmentError) {
 TEST(Endpoint, ReadsAddressesAndRefusesOthers) {
   EXPECT_EQ(*parse_endpoint("127.0.0.1", 4792), (UdpEndpoint{kLoopback, 4792}));
   EXPECT_EQ(*parse_endpoint("127.0.0.1:99", 4792), (UdpEndpoint{kLoopback, 99}));
-  EXPECT_FALSE(parse_endpoint("localhost", 1).ok());
+  EXPECT_EQ(*parse_endpoint("localhost:99", 4792), (UdpEndpoint{kLoopback, 99}));
+  EXPECT_FALSE(parse_endpoint("not a name", 1).ok());
+  EXPECT_NE(parse_endpoint("::1", 1).error().message.find("IPv6"), std::string::npos);
+  EXPECT_NE(parse_endpoint("[::1]:99", 1).error().message.find("IPv6"), std::string::npos);
+  EXPECT_FALSE(parse_endpoint("[127.0.0.1", 1).ok());
   EXPECT_FALSE(parse_endpoint("127.0.0.1:99999", 1).ok());
   EXPECT_EQ(format_endpoint({kLoopback, 4792}), "127.0.0.1:4792");
 }

@@ -310,6 +310,7 @@ Result<LoadedFabricSettings> load_fabric_settings(const FabricSettingsSource& so
     }
     document.set(option.key, option.value, option.name);
   }
+  WHARF_TRY(refuse_world(document));
   const std::string decided_by = kind_of(document).reason;
   if (!decided_by.empty()) WHARF_TRY(refuse_two_host_keys(document, decided_by));
   const ConfigValue* profile = document.find("model.profile");

@@ -77,6 +77,17 @@ Result<void> refuse_two_host_profile(const ConfigDocument& document, std::string
   return {};
 }
 
+Result<void> refuse_world(const ConfigDocument& document) {
+  for (const auto& [key, value] : document.values()) {
+    if (!key.starts_with("hosts.")) continue;
+    return input_error(fmt::format(
+        "{}: {} makes hosts that run programs, but the file is one of flows without them, expected "
+        "a file with [hosts], such as key-value-fat-tree",
+        value.origin, key));
+  }
+  return {};
+}
+
 Result<void> refuse_flow_keys(const ConfigDocument& document, const std::vector<KeyDoc>& world,
                               wire::Protocol protocol) {
   const auto first_of_hosts = std::find_if(document.values().begin(), document.values().end(),

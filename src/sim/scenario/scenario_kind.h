@@ -36,6 +36,10 @@ Result<void> refuse_two_host_keys(const ConfigDocument& document, std::string_vi
 Result<void> refuse_two_host_profile(const ConfigDocument& document, std::string_view profile,
                                      std::string_view origin);
 
+/// Refuses keys of worlds of hosts in a file that has been read as one of flows: what kind a scenario is, its
+/// file alone says.
+Result<void> refuse_world(const ConfigDocument& document);
+
 /// Refuses a key of `document`, which describes a world of hosts with programs, that runs of flows alone
 /// have; `world`: the keys that it may have; with the key of the hosts' `protocol` that stands for it, if
 /// there is one.

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/scenario.h"
 
 namespace wharf::sim {
@@ -181,6 +182,25 @@ TEST_F(WorldRefusals, KeysOfRunsOfFlowsNameThoseThatHostsHave) {
   EXPECT_THAT(refusal(hosts + "[fabric]\nheader = \"64B\"\n"),
               ::testing::EndsWith("expected none: leave it out"));
   EXPECT_EQ(refusal(hosts, {"fabric.connections=own"}).substr(0, 30), "--set: fabric.connections is a");
+}
+
+// Ultra Ethernet's queues trim unless they are told not to.
+TEST_F(WorldRefusals, QueuesThatTrimHoldNoLinkBack) {
+  const std::string hosts = "[topology]\nfrom = \"star:4\"\n[hosts]\nservers = 1\n[model]\nstack = \"uet\"\n";
+  EXPECT_EQ(refusal(hosts + "[fabric]\nflow_control = \"pause\"\n"),
+            "s.toml:8: fabric.flow_control: found pause beside fabric.trimming = true, expected one or the "
+            "other: a queue that holds the link back cuts nothing");
+  EXPECT_EQ(refusal(hosts + "[fabric]\nflow_control = \"credit\"\ntrimming = false\n"), "accepted");
+}
+
+TEST_F(WorldRefusals, AFileOfFlowsTakesNoHosts) {
+  FabricSettingsSource source;
+  source.file = "scenarios/permutation.toml";
+  source.profile_directory = "profiles";
+  source.overrides = {"hosts.clients=2"};
+  EXPECT_EQ(load_fabric_settings(source).error().message,
+            "--set: hosts.clients makes hosts that run programs, but the file is one of flows without them, "
+            "expected a file with [hosts], such as key-value-fat-tree");
 }
 
 }  // namespace

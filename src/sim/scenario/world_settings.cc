@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/config/fabric_links.h"
 #include "sim/scenario/input_file.h"
 #include "sim/scenario/read_again.h"
 #include "sim/scenario/scenario.h"
@@ -215,6 +216,7 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
       P::share(std::get<typename P::Settings>(config.protocols), settings, ends_of<P>(settings.ends));
     });
     if (settings.controller == SenderController::kDefault) settings.controller = SenderController::kNscc;
+    WHARF_TRY(check_links(settings.links, settings.loss, settings.flow_control, settings.trims()));
     auto topology = topology_of(settings);
     if (!topology) return topology.error();
     auto roles = roles_of(config, topology->topology.host_count());

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -18,8 +19,8 @@ namespace wharf::sim {
 
 class OrderedSink {
  public:
-  /// Packets that are reported keep their payload in `payloads` until flush(). Further NICs of hosts report
-  /// under addresses from `hosts` on (nic_map.h): their events become those of their host.
+  /// Packets that are reported keep their payload in `payloads` until they are handed on. Further NICs of
+  /// hosts report under addresses from `hosts` on (nic_map.h): their events become those of their host.
   OrderedSink(trace::Sink& target, std::uint32_t mask, wire::PayloadPool& payloads, std::uint32_t hosts)
       : target_(target), mask_(mask), payloads_(payloads), hosts_(hosts) {}
 
@@ -29,18 +30,26 @@ class OrderedSink {
   /// they happened before that.
   void add_behind(trace::Tracer& tracer, const TimePs& clock) { add_source(tracer, clock, true); }
 
-  /// Hands on everything reported so far: by time, of one instant by source, of one source in its order.
-  void flush() {
+  /// Hands on what happened before `until`, all of which has been reported: by time, of one instant by
+  /// source, of one source in its order. kNever: everything.
+  void flush(TimePs until) {
     std::stable_sort(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) {
       return a.at != b.at ? a.at < b.at : a.source < b.source;
     });
-    for (Kept& each : kept_) {
-      if (each.has_packet) each.event.packet = &packets_[each.packet];
-      target_.record(each.event);
-      if (each.has_packet) payloads_.release(packets_[each.packet].payload.buffer);
+    auto each = kept_.begin();
+    for (; each != kept_.end() && (each->at < until || until == kNever); ++each) {
+      if (each->has_packet) each->event.packet = &packets_[each->packet];
+      target_.record(each->event);
+      if (each->has_packet) payloads_.release(packets_[each->packet].payload.buffer);
     }
-    kept_.clear();
-    packets_.clear();
+    kept_.erase(kept_.begin(), each);
+    std::vector<wire::Packet> packets;
+    for (Kept& later : kept_) {
+      if (!later.has_packet) continue;
+      packets.push_back(packets_[later.packet]);
+      later.packet = packets.size() - 1;
+    }
+    packets_ = std::move(packets);
   }
 
  private:
@@ -49,7 +58,9 @@ class OrderedSink {
     Source(OrderedSink& owner, const TimePs& clock, bool behind, std::uint32_t number)
         : owner_(owner), clock_(clock), behind_(behind), number_(number) {}
     void record(const trace::TraceEvent& event) override {
-      owner_.keep(event, behind_ ? min(clock_, event.begin) : clock_, number_);
+      // A packet is given to its link ahead of its time, or when the link has asked, which may be behind.
+      const bool leaves = event.kind == trace::EventKind::kPacketSent;
+      owner_.keep(event, leaves ? event.begin : behind_ ? min(clock_, event.begin) : clock_, number_);
     }
 
    private:

@@ -457,7 +457,8 @@ RunResult World::run(TimePs limit) {
   for (TimePs reached = from; outcome == FabricEnd::kTimeReached && reached < end;) {
     reached = own.sink == nullptr ? end : min(end, max(reached, own.fabric->next_time()) + kSinkSlice);
     outcome = own.fabric->run_until(reached, wanted);
-    if (own.sink != nullptr) own.sink->flush();
+    if (own.sink != nullptr)
+      own.sink->flush(outcome == FabricEnd::kTimeReached && reached < end ? reached : kNever);
     if (own.captures) write_captured(*own.fabric, *own.captures);
   }
   TimePs last;

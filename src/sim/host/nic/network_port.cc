@@ -44,8 +44,6 @@ void NetworkPort::send(TimePs head, TimePs tail) {
   } else {
     queued_[static_cast<std::size_t>(entry.packet.traffic_class)] += share_of(entry.sending);
   }
-  if (tracer_.wants(trace::EventKind::kPacketSent)) [[unlikely]]
-    report(trace::EventKind::kPacketSent, entry.packet, tail);
   if (queue_.full()) queue_.reserve(2 * queue_.capacity());
   queue_.push_back(spare_);
   spare_ = take_slot(leaving_);
@@ -62,6 +60,8 @@ bool NetworkPort::take(TimePs now, std::uint32_t port, wire::TrafficClassMask al
     if (entry.port != port || (wire::mask_of(entry.packet.traffic_class) & allowed) == 0) continue;
     out = entry.packet;
     whole_at = entry.tail;
+    if (tracer_.wants(trace::EventKind::kPacketSent)) [[unlikely]]
+      report(trace::EventKind::kPacketSent, out, now);
     if (!steady_) {
       queued_[static_cast<std::size_t>(entry.packet.traffic_class)] -= share_of(entry.sending);
       port_free_[port] = max(now + entry.sending, entry.tail);
