@@ -54,7 +54,7 @@ module wharf_ub_nic_host #(
   output wharf_pkg::nic_counters_t    counters_o,
   output logic                        counts_time_o
 );
-  logic [5:0] stages;
+  logic [9:0] stages;
   wharf_ub_nic #(
     .Jetties(Jetties), .QueueDepth(QueueDepth), .Segments(Segments), .Mtu(Mtu), .Window(Window), .SendFlits(SendFlits),
     .ReceiveFlits(ReceiveFlits), .Responses(Responses), .Completions(Completions), .ReceiveDepth(ReceiveDepth)

@@ -163,7 +163,8 @@ module wharf_frame_reader #(
   assign offset = take_start_i + 7'd42;
   assign turn   = offset[5:0];
   assign takes        = take_valid_i && take_ready_o;
-  assign take_ready_o = size_valid && !reading_q && run_ready && !flit_valid_q;
+  // What is done with needs no data path.
+  assign take_ready_o = size_valid && !reading_q && (!take_data_i || (run_ready && !flit_valid_q));
   assign done         = takes && !take_data_i;
   assign fetches      = reading_q && (!flit_valid_q || flit_take);
   // The frame's flits are free as soon as its last wanted one has been read.

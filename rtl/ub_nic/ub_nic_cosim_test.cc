@@ -103,7 +103,7 @@ TEST(UbNic, EveryStageTakesAsManyCyclesAsItsDescriptionSays) {
     }
     EXPECT_EQ(found, stages) << name;
   };
-  expect(TaOpcode::kWrite, {10, 11, 20, 8});
+  expect(TaOpcode::kWrite, {10, 11, 19, 8});
   expect(TaOpcode::kWriteImmediate, {10, 11, 23, 8});
   expect(TaOpcode::kSend, {10, 12, 22, 8});
   expect(TaOpcode::kSendImmediate, {10, 12, 22, 8});

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <sstream>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -41,7 +42,8 @@ constexpr std::uint32_t kStrongEvery = 16;  // Of the requests, one has the tag 
 class Rate {
  public:
   explicit Rate(std::uint64_t wire_delay)
-      : wires_{NicWire(RandomStream(3, "wire"), wire_delay), NicWire(RandomStream(4, "wire"), wire_delay)} {
+      : wires_{NicWire(RandomStream(3, "wire"), wire_delay),
+               NicWire(RandomStream(4, "wire"), wire_delay + 1)} {
     each([&](Nic& nic, Nic&, std::uint32_t side) {
       nic->post_valid_i = nic->doorbell_valid_i = nic->rx_valid_i = nic->answer_valid_i = nic->consumed_i = 0;
       nic->open_valid_i = nic->segment_valid_i = nic->memory_ready_i = nic->tx_ready_i = 0;
@@ -68,6 +70,18 @@ class Rate {
   std::uint64_t round_trip = 0;  ///< Of the last request, from doorbell to the completion in memory.
   std::uint64_t frames[2] = {};  ///< That NIC i has sent.
 
+  /// In how many of the cycles since the last call each stage of a NIC has shown a beat, in percent.
+  void print_stages(std::ostream& to) {
+    for (std::uint32_t side = 0; side < 2; ++side) {
+      to << "NIC " << side << ":";
+      for (std::size_t i = 0; i < kStages.size(); ++i)
+        to << " " << kStages[i] << " " << 100 * busy_[side][i] / std::max(watched_, std::uint64_t{1}) << "%";
+      to << "\n";
+    }
+    busy_ = {};
+    watched_ = 0;
+  }
+
   std::uint32_t counter(std::uint32_t side, std::uint32_t index) { return nics_[side]->counters_o[index]; }
 
  private:
@@ -91,6 +105,9 @@ class Rate {
       wires_[side].drive(*nic, *other, now, false);
     });
     for (Nic& nic : nics_) nic.settle();
+    ++watched_;
+    for (std::uint32_t side = 0; side < 2; ++side)
+      for (std::size_t i = 0; i < kStages.size(); ++i) busy_[side][i] += (nics_[side]->stages_o >> i) & 1U;
     each([&](Nic& nic, Nic& other, std::uint32_t side) {
       memories_[side].take(*nic, now, false);
       wires_[side].take(*nic, *other, now, [&](const std::vector<std::byte>&) { ++frames[side]; });
@@ -143,6 +160,11 @@ class Rate {
     nics_[0]->doorbell_valid_i = 1;
   }
 
+  static constexpr std::array kStages{"request", "job",   "headers", "frame", "kept",
+                                      "wire",    "comes", "packet",  "work",  "memory"};
+  std::array<std::array<std::uint64_t, kStages.size()>, 2> busy_{};
+  std::uint64_t watched_ = 0;
+
   static constexpr std::uint32_t kBytes = NicPlan::kRingAt + kRingSize * NicPlan::kEntryBytes;
   std::array<Nic, 2> nics_;
   std::array<NicMemory, 2> memories_{NicMemory(kBytes, RandomStream(1, "memory")),
@@ -155,7 +177,7 @@ class Rate {
   std::uint32_t jetty_ = 0;
 };
 
-/// Cycles of a wire with which a request alone takes 200 from doorbell to completion.
+/// Cycles of a wire with which a request alone takes 200 from doorbell to completion; back they are one more.
 constexpr std::uint64_t kWire = 79;
 
 TEST(UbNicRate, AloneARequestTakesTwoHundredCycles) {
@@ -165,11 +187,14 @@ TEST(UbNicRate, AloneARequestTakesTwoHundredCycles) {
   EXPECT_EQ(rate.round_trip, 200U);
 }
 
-TEST(UbNicRate, RequestsOfSixtyFourJetties) {
+/// Requests that end in 4000 cycles, when everything has come to a steady state.
+std::uint64_t sustained(std::uint32_t every) {
   Rate rate(kWire);
-  rate.run(2000, 4);
+  rate.run(2000, every);
+  std::ostringstream warm_up;
+  rate.print_stages(warm_up);
   const std::uint64_t before = rate.completed, frames[2] = {rate.frames[0], rate.frames[1]};
-  rate.run(4000, 4);
+  rate.run(4000, every);
   EXPECT_EQ(rate.refused + rate.failed, 0U);
   // No frame is sent twice, and none finds no room.
   for (std::uint32_t side = 0; side < 2; ++side) {
@@ -177,11 +202,23 @@ TEST(UbNicRate, RequestsOfSixtyFourJetties) {
     EXPECT_EQ(rate.counter(side, kWithoutRoom), 0U);
   }
   if (std::getenv("WHARF_RTL_COVERAGE") != nullptr) {
-    std::cout << rate.completed - before << " requests in 4000 cycles, frames " << rate.frames[0] - frames[0]
-              << " and " << rate.frames[1] - frames[1] << "\n";
+    std::cout << "a doorbell in " << every << " cycles: " << rate.completed - before
+              << " requests in 4000 cycles, frames " << rate.frames[0] - frames[0] << " and "
+              << rate.frames[1] - frames[1] << "\n";
+    rate.print_stages(std::cout);
   }
-  // One in ten cycles: the receiver of the target takes nine for a Write and one for an acknowledgement.
-  EXPECT_EQ(rate.completed - before, 400U);
+  return rate.completed - before;
+}
+
+TEST(UbNicRate, RequestsOfSixtyFourJetties) {
+  // One in four cycles: all that the host rings for.
+  EXPECT_GE(sustained(4), 1000U);
+}
+
+TEST(UbNicRate, RequestsAsFastAsTheyAreTaken) {
+  // One in 3.2 cycles: of the wire each takes two flits and an acknowledgement.
+  EXPECT_GE(sustained(3), 1250U);
+  EXPECT_GE(sustained(1), 1230U);
 }
 
 TEST(UbNicRate, AWindowOfTheLongestPacketsFindsRoomWhileMemoryTakesNothing) {
@@ -204,7 +241,9 @@ TEST(UbNicRate, AWindowOfTheLongestPacketsFindsRoomWhileMemoryTakesNothing) {
     nic.feed(FedNic<Vwharf_ub_nic_full>::frame_of(packet));
   }
   nic.run(kPackets * 18 + 100);
-  EXPECT_EQ(nic.expected, 0U);
+  // The first one is under way to memory, so its number counts; its response has not left.
+  EXPECT_EQ(nic.expected, 1U);
+  EXPECT_TRUE(nic.left.empty());
   nic.holds_memory = false;
   nic.run(kPackets * 40);
   // None was dropped, none has to come again.

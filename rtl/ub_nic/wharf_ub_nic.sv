@@ -69,8 +69,9 @@ module wharf_ub_nic #(
 
   output logic                        failed_o,        // The channel has given up; only a reset helps.
   output wharf_pkg::nic_counters_t    counters_o,
-  // For measuring: which stages of the way out show a beat. From bit 0: request, job, headers, frame, kept, wire.
-  output logic [5:0]                  stages_o
+  // For measuring: which stages show a beat. From bit 0, of the way out: request, job, headers, frame, kept, wire; of the
+  // way in: frame, packet, packet at work, memory.
+  output logic [9:0]                  stages_o
 );
   localparam int unsigned LengthW     = $clog2(Mtu) + 1;
   localparam int unsigned PacketFlits = (42 + 80 + Mtu + 63) / 64;
@@ -118,7 +119,7 @@ module wharf_ub_nic #(
     .doorbell_request_i(doorbell_i), .doorbell_order_i(doorbell_i.order), .doorbell_fence_i(doorbell_i.fence),
     .doorbell_fetches_i(doorbell_i.operation >= wharf_pkg::OperationRead), .doorbell_refused_o(table_refused),
     .request_valid_o(turn_valid), .request_ready_i(turn_ready), .request_jetty_o(turn_jetty), .request_o(turn),
-    .done_valid_i(end_valid && end_known), .done_jetty_i(heard.requester_id[JettyW-1:0]), .done_ordered_i(end_ordered),
+    .done_valid_i(end_valid && end_known), .done_jetty_i(work.requester_id[JettyW-1:0]), .done_ordered_i(end_ordered),
     .done_fetches_i(end_fetches)
   );
 
@@ -138,7 +139,7 @@ module wharf_ub_nic #(
   logic                        begin_ready, find_valid, found_valid, found_known, found_held, found_lost, jobs_ready, again_valid, keep_valid;
   logic [15:0]                 tassn;
   logic [EntryW-1:0]           found, again_entry;
-  wharf_pkg::ub_headers_t      heard;
+  wharf_pkg::ub_headers_t      heard, work;  // The packet that the codec shows, and the one at work.
   assign request_ready = begin_ready && jobs_ready;
   wharf_transaction_table #(.Jetties(Jetties), .Depth(QueueDepth), .EntryW(EntryW)) transaction_table (
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i,
@@ -162,7 +163,7 @@ module wharf_ub_nic #(
   wharf_retry_queue #(.Depth(Responses), .EntryW(RequestW + 36), .Unit(DelayUnit)) retry_queue (
     .clk_i, .rst_i,
     .in_valid_i(again_valid), .in_ready_o(retry_room), .in_code_i(again_code),
-    .in_entry_i({heard.requester_id, heard.tassn, again_entry[RequestW-1:0]}),
+    .in_entry_i({work.requester_id, work.tassn, again_entry[RequestW-1:0]}),
     .out_valid_o(retry_valid), .out_ready_i(retry_taken && resume_ready), .out_entry_o({retry_jetty, retry_tassn, retry})
   );
 
@@ -177,6 +178,9 @@ module wharf_ub_nic #(
   logic response_valid, response_room, queued_valid, queued_ready, job_valid, job_ready;
   logic [1:0] job_source;
   logic [$clog2(Responses):0] responses;
+  logic [2:0] responses_waiting;  // The last ones, whose data memory does not have yet.
+  logic       may_answer;
+  assign may_answer = queued_valid && 32'(responses) != 32'(responses_waiting);
   wharf_fifo #(.Width(JobW), .Depth(Responses)) response_queue (
     .clk_i, .rst_i,
     .in_valid_i(response_valid), .in_ready_o(response_room), .in_data_i(response_job),
@@ -184,7 +188,7 @@ module wharf_ub_nic #(
   );
   wharf_merge #(.Width(JobW), .Ports(3)) jobs (
     .clk_i, .rst_i,
-    .in_valid_i({retry_valid && resume_ready, queued_valid, request_valid && begin_ready}),
+    .in_valid_i({retry_valid && resume_ready, may_answer, request_valid && begin_ready}),
     .in_ready_o({retry_taken, queued_ready, jobs_ready}), .in_data_i({retry_job, queued_job, request_job}),
     .out_valid_o(job_valid), .out_ready_i(job_ready), .out_data_o(job), .out_port_o(job_source)
   );
@@ -309,7 +313,7 @@ module wharf_ub_nic #(
   logic       asks, granted_valid, write_valid, write_ready, write_swaps, store_valid, store_ready, store_last;
   logic       line_valid, line_ready, completion_valid, completion_ready;
   logic       malformed, unknown, duplicate, ahead, deferred, refused, odd_ack;
-  logic       written;
+  logic       written, receiver_busy;
   logic [1:0] asked_right;
   logic [2:0] granted;
   logic [63:0] write_address;
@@ -325,13 +329,13 @@ module wharf_ub_nic #(
   ) receiver (
     .clk_i, .rst_i, .route_i, .opening_i(open_valid_i),
     .read_valid_i(read_valid), .read_ready_o(read_ready), .read_drop_i(read_drop), .read_headers_i(heard),
-    .read_start_i(read_start), .read_length_i(read_length),
+    .read_start_i(read_start), .read_length_i(read_length), .work_o(work), .busy_o(receiver_busy),
     .take_valid_o(take_valid), .take_ready_i(take_ready), .take_data_o(take_data), .take_start_o(take_start),
     .take_length_o(take_length),
     .ack_valid_o(ack_valid), .ack_number_o(ack_number), .ack_back_o(ack_back), .odd_ack_o(odd_ack),
     .due_o(due), .due_taken_i(due_taken), .due_negative_o(due_negative), .due_number_o(due_number),
     .due_tpmsn_o(due_tpmsn),
-    .ask_valid_o(asks), .ask_right_o(asked_right), .answer_valid_i(granted_valid), .answer_i(granted),
+    .ask_valid_o(asks), .ask_right_o(asked_right), .answer_i(granted), .changing_i(segment_valid_i),
     .find_valid_o(find_valid), .found_valid_i(found_valid), .found_known_i(found_known),
     .found_lost_i(found_lost), .found_i(found),
     .end_valid_o(end_valid), .end_known_o(end_known), .end_ordered_o(end_ordered), .end_fetches_o(end_fetches),
@@ -343,7 +347,7 @@ module wharf_ub_nic #(
     .write_swaps_o(write_swaps), .written_i(written),
     .line_valid_o(line_valid), .line_ready_i(line_ready), .line_o(line),
     .line_answer_valid_i(answer_valid_i && answer_tag_i), .line_answer_i(answer_data_i),
-    .job_valid_o(response_valid), .job_room_i(response_room), .job_o(response_job),
+    .job_valid_o(response_valid), .waiting_o(responses_waiting), .job_room_i(response_room), .job_o(response_job),
     .completion_valid_o(completion_valid), .completion_ready_i(completion_ready), .completion_o(completion),
     .malformed_o(malformed), .unknown_o(unknown), .duplicate_o(duplicate), .ahead_o(ahead), .deferred_o(deferred),
     .refused_o(refused), .not_ready_o(not_ready), .forgotten_o(forgotten),
@@ -353,7 +357,7 @@ module wharf_ub_nic #(
     .clk_i, .rst_i, .open_valid_i, .open_jetty_i, .open_value_i, .open_token_i,
     .post_valid_i, .post_ready_o, .post_jetty_i, .post_entry_i(post_i), .post_refused_o,
     .take_valid_i(wants_receive), .take_jetty_i(receive_jetty), .take_checks_i(receive_checks),
-    .take_token_i(heard.token_value),
+    .take_token_i(work.token_value),
     .taken_valid_o(receive_valid), .taken_result_o(receive_result), .taken_entry_o(receive)
   );
   wharf_segment_table #(.Segments(Segments)) segment_table (
@@ -363,14 +367,16 @@ module wharf_ub_nic #(
     .answer_valid_o(granted_valid), .answer_o(granted)
   );
 
-  // An operand is big-endian on the wire and little-endian in memory.
+  // An operand is big-endian on the wire and little-endian in memory. When its data comes the next packet is at work.
+  logic         swaps_q;
+  always_ff @(posedge clk_i) if (write_valid && write_ready) swaps_q <= write_swaps;
   logic [511:0] turned_flit, store_data;
   logic [63:0]  store_enable, report_enable;
   logic [57:0]  store_at, report_at;
   logic [511:0] report_data;
   always_comb begin
     turned_flit = got_flit;
-    for (int unsigned i = 0; i < 8; i++) if (write_swaps) turned_flit[511-8*i -: 8] = got_flit[448+8*i +: 8];
+    for (int unsigned i = 0; i < 8; i++) if (swaps_q) turned_flit[511-8*i -: 8] = got_flit[448+8*i +: 8];
   end
   wharf_memory_writer #(.LengthW(LengthW)) writer (
     .clk_i, .rst_i,
@@ -425,8 +431,8 @@ module wharf_ub_nic #(
     if (rst_i) failed_o <= 1'b0;
     else if (exhausted) failed_o <= 1'b1;
   end
-  assign stages_o = {tx_valid_o, kept_valid, frame_valid, made_valid, job_valid, request_valid};
+  assign stages_o = {memory_valid_o, receiver_busy, read_valid, head_valid, tx_valid_o, kept_valid, frame_valid, made_valid, job_valid, request_valid};
   logic unused;
-  assign unused = &{1'b0, credit_error, credits_left, responses, job_source, data_bytes, data_last, read_pad,
-                    timer_runs, attempts, got_bytes, got_last, memory_source, heard, found_held};
+  assign unused = &{1'b0, credit_error, credits_left, job_source, granted_valid, data_bytes, data_last, read_pad,
+                    timer_runs, attempts, got_bytes, got_last, memory_source, heard, work, found_held};
 endmodule

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of each packet: the receiving side of the channel (Go-Back-N), the responder, and the initiator's
-// responses. One packet at a time. Source: UB-Base 2.0.1, 6.4 and 7.3. Description: README.md.
+// responses. One packet is at work; the next one is looked up meanwhile, and acknowledgements pass. Source: UB-Base 2.0.1,
+// 6.4 and 7.3. Description: README.md.
 module wharf_ub_receiver #(
   parameter int unsigned LengthW = 11,           // Bits of the length of a packet.
   parameter int unsigned Reach = 64,             // Packets that the peer may have outstanding, at most.
@@ -22,6 +23,9 @@ module wharf_ub_receiver #(
   input  logic [6:0]                  read_start_i,
   input  logic [LengthW-1:0]          read_length_i,     // Of the data.
 
+  output wharf_pkg::ub_headers_t      work_o,            // The packet at work. What is found, wanted and ended is of it.
+  output logic                        busy_o,            // There is one.
+
   // To the frame reader: the data is wanted, or the frame is done with.
   output logic                        take_valid_o,
   input  logic                        take_ready_i,
@@ -41,11 +45,12 @@ module wharf_ub_receiver #(
   output logic [23:0]                 due_number_o,
   output logic [23:0]                 due_tpmsn_o,
 
-  // The segment table, two cycles away.
+  // The segment table, two cycles away, is asked for the packet that the codec shows. It says the same until it is asked
+  // again.
   output logic                        ask_valid_o,
   output logic [1:0]                  ask_right_o,
-  input  logic                        answer_valid_i,
   input  logic [2:0]                  answer_i,
+  input  logic                        changing_i,        // A segment is set: what was answered may hold no longer.
   // The transaction table, one cycle away.
   output logic                        find_valid_o,
   input  logic                        found_valid_i,
@@ -82,8 +87,10 @@ module wharf_ub_receiver #(
   input  logic                        line_answer_valid_i,
   input  logic [511:0]                line_answer_i,
 
-  // Responses. There is room for one when job_room_i is up.
+  // Responses. There is room for one when job_room_i is up. The last waiting_o of them must not leave yet: memory does not
+  // have their data.
   output logic                        job_valid_o,
+  output logic [2:0]                  waiting_o,
   input  logic                        job_room_i,
   output wharf_pkg::ub_job_t          job_o,
   output logic                        completion_valid_o,
@@ -120,8 +127,13 @@ module wharf_ub_receiver #(
   logic [3:0] state_q;
 
   // ---------------------------------------------------------------- What the packet is
-  wharf_pkg::ub_headers_t h;
-  assign h = read_headers_i;
+  // The codec shows h. What is taken of it is at work as p, while the codec shows the next one.
+  wharf_pkg::ub_headers_t h, p;
+  logic [6:0]             start_q;
+  logic [LengthW-1:0]     length_q;
+  assign h      = read_headers_i;
+  assign work_o = p;
+  assign busy_o = state_q != Idle;
   logic is_here, is_ack, is_nak, is_odd, is_data, is_next, is_behind, is_far;
   logic [23:0] next_q, distance;
   assign is_here   = h.destination_tpn == route_i.own_tpn && h.source_tpn == route_i.peer_tpn;
@@ -143,31 +155,52 @@ module wharf_ub_receiver #(
   logic [63:0] immediate_q;
   assign is_other = inside_q && (h.opcode != opcode_q || h.tassn != tassn_q || h.requester_id != requester_q);
 
-  logic looks, is_request, takes;
-  assign looks      = state_q == Idle && read_valid_i;
-  assign is_request = h.kind == wharf_pkg::UbRequest;
-  assign takes      = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_next &&
-                      (is_request ? job_room_i : again_room_i);
-  assign malformed_o = (looks && read_drop_i != wharf_pkg::DropNone) || (takes && is_request && is_other);
-  assign unknown_o   = looks && read_drop_i == wharf_pkg::DropNone && (!is_here || !(is_data || is_ack || is_nak || is_odd));
-  assign duplicate_o = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_behind;
-  assign ahead_o     = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && !is_behind && !is_next;
-  assign deferred_o  = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_data && is_next && !takes;
+  // Acknowledgements and what nobody wants pass the packet at work. Of the others one is looked at when none is. What waits
+  // for memory itself waits until all Writes before it are there.
+  logic is_passing, passes, holds, is_quiet, owes_room, looks, asks, takes;
+  assign is_passing = read_drop_i != wharf_pkg::DropNone || !is_data;
+  assign passes     = read_valid_i && is_passing && owes_room;
+  assign asks       = h.kind == wharf_pkg::UbRequest;
+  assign holds      = !is_quiet && !(asks ? h.opcode == wharf_pkg::TaWrite : read_length_i == '0);
+  assign looks      = state_q == Idle && read_valid_i && !is_passing && owes_room && !holds;
+  assign takes      = looks && is_here && is_next && (asks ? job_room_i : again_room_i);
+  assign read_ready_o = passes || looks;
 
-  assign ack_valid_o  = looks && read_drop_i == wharf_pkg::DropNone && is_here && (is_ack || is_nak);
+  assign malformed_o = (passes && read_drop_i != wharf_pkg::DropNone) || (takes && asks && is_other);
+  assign unknown_o   = (looks && !is_here) || (passes && read_drop_i == wharf_pkg::DropNone &&
+                                               (!is_here || !(is_ack || is_nak || is_odd)));
+  assign duplicate_o = looks && is_here && is_behind;
+  assign ahead_o     = looks && is_here && !is_behind && !is_next;
+  assign deferred_o  = looks && is_here && is_next && !takes;
+
+  assign ack_valid_o  = passes && read_drop_i == wharf_pkg::DropNone && is_here && (is_ack || is_nak);
   assign ack_number_o = is_nak ? h.psn : h.psn + 24'd1;
   assign ack_back_o   = is_nak;
-  assign odd_ack_o    = looks && read_drop_i == wharf_pkg::DropNone && is_here && is_odd;
+  assign odd_ack_o    = passes && read_drop_i == wharf_pkg::DropNone && is_here && is_odd;
 
   // ---------------------------------------------------------------- Requests
-  logic       is_send, is_word, is_write, is_read, is_atomic;
-  assign is_send   = h.opcode == wharf_pkg::TaSend || h.opcode == wharf_pkg::TaSendImmediate;
-  assign is_word   = h.opcode == wharf_pkg::TaWriteImmediate;
-  assign is_write  = h.opcode == wharf_pkg::TaWrite || is_word;
-  assign is_read   = h.opcode == wharf_pkg::TaRead;
-  assign is_atomic = h.opcode >= {4'd0, wharf_pkg::OperationCompareSwap} && h.opcode[7:4] == '0;
-  assign ask_valid_o = takes && is_request && !is_send;
-  assign ask_right_o = is_write ? wharf_pkg::RightWrite : (is_read ? wharf_pkg::RightRead : wharf_pkg::RightAtomic);
+  logic       is_request, is_send, is_word, is_write, is_read, is_atomic, is_plain, other_q, wants_receive;
+  assign is_request = p.kind == wharf_pkg::UbRequest;
+  // A Write of which nothing is wanted but its data: it counts when the memory writer has it.
+  assign is_plain  = is_request && p.opcode == wharf_pkg::TaWrite;
+  assign wants_receive = h.opcode == wharf_pkg::TaSend || h.opcode == wharf_pkg::TaSendImmediate;
+  assign is_send   = p.opcode == wharf_pkg::TaSend || p.opcode == wharf_pkg::TaSendImmediate;
+  assign is_word   = p.opcode == wharf_pkg::TaWriteImmediate;
+  assign is_write  = p.opcode == wharf_pkg::TaWrite || is_word;
+  assign is_read   = p.opcode == wharf_pkg::TaRead;
+  assign is_atomic = p.opcode >= {4'd0, wharf_pkg::OperationCompareSwap} && p.opcode[7:4] == '0;
+
+  // Cycles since the codec has begun to show its packet, and since the table was asked for the packet at work.
+  logic [1:0] shown_q, age_q;
+  assign ask_valid_o = read_valid_i && shown_q == 2'd0;
+  assign ask_right_o = h.opcode == wharf_pkg::TaWrite || h.opcode == wharf_pkg::TaWriteImmediate ? wharf_pkg::RightWrite :
+                       (h.opcode == wharf_pkg::TaRead ? wharf_pkg::RightRead : wharf_pkg::RightAtomic);
+  always_ff @(posedge clk_i) begin
+    if (rst_i || read_ready_o || changing_i) shown_q <= 2'd0;
+    else if (read_valid_i && shown_q != 2'd2) shown_q <= shown_q + 2'd1;
+    if (takes) age_q <= shown_q == 2'd2 ? 2'd2 : shown_q + 2'd1;
+    else if (age_q != 2'd2) age_q <= age_q + 2'd1;
+  end
 
   // What is wrong with this packet; the first mistake of a message counts.
   logic       failed_q;
@@ -175,15 +208,15 @@ module wharf_ub_receiver #(
   logic [4:0] failed_info_q, info;
   always_comb begin
     info = wharf_pkg::InfoNone;
-    if (is_other) info = wharf_pkg::InfoUnsupportedOpcode;
-    else if (h.poison) info = wharf_pkg::InfoPoison;
+    if (other_q) info = wharf_pkg::InfoUnsupportedOpcode;
+    else if (p.poison) info = wharf_pkg::InfoPoison;
     else if (!is_write && !is_read && !is_atomic) info = wharf_pkg::InfoUnsupportedOpcode;
     else if (answer_i != wharf_pkg::GrantGranted) info = wharf_pkg::InfoAccess;
-    else if (is_atomic && h.address[2:0] != '0) info = wharf_pkg::InfoAccess;
-    else if (is_write && h.length != 32'(read_length_i)) info = wharf_pkg::InfoLength;
-    else if (is_atomic && h.length != 32'd8) info = wharf_pkg::InfoLength;
-    else if (is_read && (read_length_i != '0 || h.length > 32'd65536)) info = wharf_pkg::InfoLength;
-    else if (!is_write && !h.last) info = wharf_pkg::InfoLength;
+    else if (is_atomic && p.address[2:0] != '0) info = wharf_pkg::InfoAccess;
+    else if (is_write && p.length != 32'(length_q)) info = wharf_pkg::InfoLength;
+    else if (is_atomic && p.length != 32'd8) info = wharf_pkg::InfoLength;
+    else if (is_read && (length_q != '0 || p.length > 32'd65536)) info = wharf_pkg::InfoLength;
+    else if (!is_write && !p.last) info = wharf_pkg::InfoLength;
   end
 
   // The receive of a message: of a Send with its first packet, of a Write with immediate when the data is there.
@@ -191,9 +224,9 @@ module wharf_ub_receiver #(
   logic        has_receive_q;
   logic [4:0]  send_info;
   logic [31:0] offset_q, after;  // Bytes of a Send before this packet, and with it.
-  assign after        = offset_q + 32'(read_length_i);
-  assign send_info    = is_other ? wharf_pkg::InfoUnsupportedOpcode :
-                        (h.poison ? wharf_pkg::InfoPoison :
+  assign after        = offset_q + 32'(length_q);
+  assign send_info    = other_q ? wharf_pkg::InfoUnsupportedOpcode :
+                        (p.poison ? wharf_pkg::InfoPoison :
                          (after > receive_q.capacity ? wharf_pkg::InfoLength : wharf_pkg::InfoNone));
   // Asked once: in the first cycle of the state.
   logic        asked_q;
@@ -205,32 +238,35 @@ module wharf_ub_receiver #(
   // Operands are big-endian on the wire, little-endian in memory. What changes nothing is not written.
   logic [63:0] old_bytes, old, old_q, new_bytes, new_value;
   logic        changes;
-  assign old_bytes = line_answer_i[{~h.address[5:3], 6'd0} +: 64];
+  assign old_bytes = line_answer_i[{~p.address[5:3], 6'd0} +: 64];
   for (genvar i = 0; i < 8; i++) begin : gen_swap
     assign old[8*i +: 8]       = old_bytes[63-8*i -: 8];
     assign new_bytes[8*i +: 8] = new_value[63-8*i -: 8];
   end
   wharf_atomic_unit atomic_unit (
-    .clk_i, .valid_i(line_answer_valid_i), .operation_i(h.opcode[3:0]), .old_i(old), .operand_i(h.block[255:192]),
-    .compare_i(h.block[191:128]), .writes_o(changes), .value_o(new_value)
+    .clk_i, .valid_i(line_answer_valid_i), .operation_i(p.opcode[3:0]), .old_i(old), .operand_i(p.block[255:192]),
+    .compare_i(p.block[191:128]), .writes_o(changes), .value_o(new_value)
   );
   assign line_valid_o = state_q == AtomicRead || (state_q == AtomicWrite && changes);
   always_comb begin
     line_o.is_write = state_q == AtomicWrite;
     line_o.tag      = 1'b1;
-    line_o.line     = h.address[63:6];
+    line_o.line     = p.address[63:6];
     line_o.data     = {8{new_bytes}};
-    line_o.enable   = {8'hff, 56'd0} >> {h.address[5:3], 3'd0};
+    line_o.enable   = {8'hff, 56'd0} >> {p.address[5:3], 3'd0};
   end
 
-  assign job_valid_o = state_q == Reply;
+  // The response of a Write whose data is on its way is made at once, and leaves when memory has it.
+  logic starts, answers;
+  assign answers     = state_q == Reply && is_quiet;
+  assign job_valid_o = answers || (starts && is_plain && p.last);
   always_comb begin
     job_o              = '0;
     job_o.kind         = wharf_pkg::UbResponse;
     job_o.opcode       = wharf_pkg::TaAcknowledge;
     job_o.requester_id = requester_q;
     job_o.tassn        = tassn_q;
-    job_o.address      = h.address;
+    job_o.address      = p.address;
     job_o.data         = {old_q, 64'd0};
     if (failed_q) begin
       job_o.status = failed_status_q;
@@ -238,7 +274,7 @@ module wharf_ub_receiver #(
     end else if (is_read) begin
       job_o.opcode   = wharf_pkg::TaReadResponse;
       job_o.has_data = 1'b1;
-      job_o.length   = h.length;
+      job_o.length   = p.length;
     end else if (is_atomic) begin
       job_o.opcode    = wharf_pkg::TaAtomicResponse;
       job_o.has_data  = 1'b1;
@@ -248,78 +284,19 @@ module wharf_ub_receiver #(
   end
 
   // ---------------------------------------------------------------- Responses
-  // Packets of responses to several requests may take turns: what has come of each is kept with its request. Reference:
-  // Initiator::receive(), step_response() and answer() of src/engine/ub/initiator_responses.cc.
-  wharf_pkg::nic_request_t     asked;
-  wharf_pkg::nic_transaction_t found, found_q;   // As it is, and with what this packet brings.
-  logic [31:0] got_q, got;     // Bytes of a Read before this packet, and with it.
+  // Packets of responses to several requests may take turns: what has come of each is kept with its request.
+  wharf_pkg::nic_transaction_t found, found_q;   // With what this packet brings.
+  logic [31:0] got_q;          // Bytes of a Read before this packet.
   logic [7:0]  outcome_q, outcome;
-  logic        is_fitting, is_reading, is_well, is_good, is_too_long, may_repeat, repeats, repeats_q, wants, is_over;
+  logic        fits, repeats, repeats_q, wants, is_over;
   logic        answers_q;      // The packet is of an answer to a request that waits for it.
-  logic [7:0]  ended;          // How it ends by what the peer says.
-  assign find_valid_o = takes && !is_request;
-  assign found        = found_i;
-  assign asked        = found_i.request;
-  assign is_reading   = asked.operation == wharf_pkg::OperationRead;
-  assign is_well      = h.status == wharf_pkg::StatusSuccess;
-  assign is_good      = is_well && !h.poison;
-  // Any request may be refused by an acknowledgement; another response of the wrong kind answers nothing.
-  always_comb begin
-    if (h.opcode == wharf_pkg::TaAcknowledge) is_fitting = !is_well || asked.operation < wharf_pkg::OperationRead;
-    else if (h.opcode == wharf_pkg::TaReadResponse) is_fitting = is_reading;
-    else is_fitting = h.opcode == wharf_pkg::TaAtomicResponse && asked.operation >= wharf_pkg::OperationCompareSwap;
-  end
-  assign got         = found.got + 32'(read_length_i);
-  assign is_too_long = got > asked.length;
-
-  // The peer's first answer that was not good, this one included.
-  logic [2:0] status;
-  logic [4:0] status_info;
-  assign {status, status_info} = found.status == wharf_pkg::StatusSuccess && !is_good ? {h.status, h.info}
-                                                                                      : {found.status, found.info};
-  always_comb begin
-    // It could not, this time.
-    may_repeat = (status == wharf_pkg::StatusNotReady &&
-                  (NotReadyAttempts == 7 || 32'(found.not_ready) < NotReadyAttempts)) ||
-                 (status == wharf_pkg::StatusPageFault && 32'(found.page_faults) < PageFaultAttempts);
-    unique case (status)
-      wharf_pkg::StatusSuccess:   ended = wharf_pkg::CompletionSuccess;
-      wharf_pkg::StatusNotReady:  ended = wharf_pkg::CompletionNotReady;
-      wharf_pkg::StatusPageFault: ended = wharf_pkg::CompletionRemoteAccess;
-      wharf_pkg::StatusError: unique case (status_info)
-        wharf_pkg::InfoUnsupportedOpcode: ended = wharf_pkg::CompletionUnsupported;
-        wharf_pkg::InfoAccess:            ended = wharf_pkg::CompletionRemoteAccess;
-        wharf_pkg::InfoPoison:            ended = wharf_pkg::CompletionRemotePoison;
-        default:                          ended = wharf_pkg::CompletionRemoteError;
-      endcase
-      default: ended = wharf_pkg::CompletionRemoteError;
-    endcase
-  end
-
-  // What is wrong with it besides. An operand counts while the request may still end well.
-  logic [1:0] wrong;
-  logic       is_short, is_operand;
-  assign is_short   = h.last && status == wharf_pkg::StatusSuccess && is_reading && got != asked.length;
-  assign is_operand = h.opcode == wharf_pkg::TaAtomicResponse && is_well &&
-                      (!h.last || status == wharf_pkg::StatusSuccess || may_repeat);
-  always_comb begin
-    wrong = found.wrong;
-    if (found.wrong == wharf_pkg::WrongNothing) begin
-      if (is_well && h.poison) wrong = wharf_pkg::WrongPoison;
-      else if (is_good && is_reading && (is_too_long || is_short)) wrong = wharf_pkg::WrongLength;
-      else if (is_operand && read_length_i != LengthW'(8)) wrong = wharf_pkg::WrongLength;
-    end
-  end
-  always_comb begin
-    unique case (wrong)
-      wharf_pkg::WrongNothing: outcome = ended;
-      wharf_pkg::WrongPoison:  outcome = wharf_pkg::CompletionRemotePoison;
-      default:                 outcome = wharf_pkg::CompletionResponseLength;
-    endcase
-  end
-  assign repeats = h.last && wrong == wharf_pkg::WrongNothing && may_repeat;
-  assign wants   = is_good && h.opcode != wharf_pkg::TaAcknowledge && wrong == wharf_pkg::WrongNothing && read_length_i != '0 &&
-                   (!h.last || status == wharf_pkg::StatusSuccess || may_repeat);
+  assign find_valid_o = takes && !asks;
+  wharf_ub_answer #(
+    .LengthW(LengthW), .NotReadyAttempts(NotReadyAttempts), .PageFaultAttempts(PageFaultAttempts)
+  ) answer (
+    .packet_i(p), .length_i(length_q), .found_i, .found_o(found), .fits_o(fits), .wants_o(wants), .repeats_o(repeats),
+    .outcome_o(outcome)
+  );
 
   assign again_valid_o = state_q == Again && !opening_i && found_known_i;
   assign again_code_o  = found_q.status == wharf_pkg::StatusNotReady ? found_q.info : 5'(PageFaultCode);
@@ -338,7 +315,7 @@ module wharf_ub_receiver #(
   always_comb begin
     completion_o           = '0;
     completion_o.tag       = found_q.request.tag;
-    completion_o.jetty     = h.requester_id;
+    completion_o.jetty     = p.requester_id;
     completion_o.status    = outcome_q;
     completion_o.operation = found_q.request.operation;
     completion_o.length    = outcome_q == wharf_pkg::CompletionSuccess ? found_q.request.length : '0;
@@ -361,72 +338,85 @@ module wharf_ub_receiver #(
   assign end_valid_o   = is_over || forgotten_o;
   assign end_known_o   = found_known_i;
   // Only what was sent has a credit, which comes back once. One that is held still needs its own.
-  assign forgotten_o = found_lost_i && ((state_q == Find && found_valid_i && is_fitting && h.last) || (state_q == Again && !opening_i));
-  assign dropped_o   = state_q == Find && found_valid_i && !((found_known_i || found_lost_i) && is_fitting);
-  assign refused_o   = state_q == Reply && failed_q;
+  assign forgotten_o = found_lost_i && ((state_q == Find && found_valid_i && fits && p.last) || (state_q == Again && !opening_i));
+  assign dropped_o   = state_q == Find && found_valid_i && !((found_known_i || found_lost_i) && fits);
+  assign refused_o   = answers && failed_q;
 
   // ---------------------------------------------------------------- Memory and frame
-  assign write_valid_o   = state_q == Place && take_ready_i;
-  assign write_address_o = is_request ? (is_send ? receive_q.address + 64'(offset_q) : h.address) : found_q.request.local_address + 64'(got_q);
+  // Frames are done with in their order: of some nothing is wanted.
+  logic freed_q;                // That of the packet at work is done with, or its turn comes of itself.
+  logic owes, is_turn, places, leaves;
+  assign owes = passes || (looks && !(takes && read_length_i != '0));
+  wharf_ub_frame_turns frame_turns (
+    .clk_i, .rst_i, .room_o(owes_room), .owes_i(owes), .works_i(state_q != Idle && !freed_q),
+    .done_i(starts || (leaves && !freed_q)), .is_turn_o(is_turn), .take_ready_i
+  );
+
+  logic placed_room;
+  wharf_ub_placed_writes placed_writes (
+    .clk_i, .rst_i, .place_i(starts && is_plain), .last_i(p.last), .room_o(placed_room), .written_i,
+    .is_quiet_o(is_quiet), .waiting_o
+  );
+
+  assign places          = state_q == Place && is_turn && placed_room;
+  assign starts          = places && take_ready_i && write_ready_i;
+  assign leaves          = state_q == Leave && (freed_q || (is_turn && take_ready_i));
+  assign write_valid_o   = places && take_ready_i;
+  assign write_address_o = is_request ? (is_send ? receive_q.address + 64'(offset_q) : p.address) : found_q.request.local_address + 64'(got_q);
   assign write_swaps_o   = !is_request && found_q.request.operation >= wharf_pkg::OperationCompareSwap;
-  assign take_start_o    = read_start_i;
-  assign take_length_o   = read_length_i;
-  assign take_data_o     = state_q == Place;
-  assign take_valid_o    = (state_q == Place && write_ready_i) || state_q == Leave ||
-                           (looks && (read_drop_i != wharf_pkg::DropNone || !is_data));
+  assign take_start_o    = start_q;
+  assign take_length_o   = length_q;
+  assign take_data_o     = places;
+  assign take_valid_o    = !is_turn || (places && write_ready_i) || (state_q == Leave && !freed_q);
+  always_ff @(posedge clk_i) begin
+    if (looks) freed_q <= read_length_i == '0;
+    else if (starts) freed_q <= 1'b1;
+  end
 
-  // Whether the data went to memory, so that the frame is done with already.
-  logic placed_q, ends, drops, gone;
-  assign drops = looks && !takes;
-  // What has no data to place, an acknowledgement above all, is gone at once.
-  assign gone  = looks && (read_drop_i != wharf_pkg::DropNone || !is_data) && take_ready_i;
-  assign ends  = (state_q == Leave && take_ready_i) || (placed_q && !h.last && state_q == Writing && written_i) ||
-                 (placed_q && (is_over || state_q == Reply || (state_q == Again && !opening_i)));
-  assign read_ready_o = ends || gone;
-
-  logic taken_q;  // The packet is in order.
-  assign keep_valid_o = ends && taken_q && !is_request && answers_q && !h.last;
+  logic ends;
+  assign ends = leaves || (starts && is_plain) || (!p.last && state_q == Writing && written_i) ||
+                (freed_q && (is_over || answers || (state_q == Again && !opening_i)));
+  assign keep_valid_o = ends && !is_request && answers_q && !p.last;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= Idle;
     end else begin
       unique case (state_q)
-        Idle: if (takes) state_q <= !is_request ? Find :
-                                    (!is_send ? Check : (has_receive_q || failed_q || is_other || h.poison ? Judge : Want));
-              else if (drops && !gone) state_q <= Leave;
-        Check: if (answer_valid_i) begin
-          if (failed_q || info != wharf_pkg::InfoNone) state_q <= !h.last ? Leave : (has_receive_q ? Notice : Reply);
-          else if (is_write) state_q <= read_length_i != '0 ? Place : (!h.last ? Leave : (is_word ? Want : Reply));
+        Idle: if (takes) state_q <= !asks ? Find : (!wants_receive ? Check :
+                                                    (has_receive_q || failed_q || is_other || h.poison ? Judge : Want));
+        Check: if (age_q == 2'd2) begin
+          if (failed_q || info != wharf_pkg::InfoNone) state_q <= !p.last ? Leave : (has_receive_q ? Notice : Reply);
+          else if (is_write) state_q <= length_q != '0 ? Place : (!p.last ? Leave : (is_word ? Want : Reply));
           else if (is_read) state_q <= Reply;
           else state_q <= AtomicRead;
         end
         Find: if (found_valid_i) begin
-          if (!found_known_i || !is_fitting) state_q <= Leave;
+          if (!found_known_i || !fits) state_q <= Leave;
           else if (wants) state_q <= Place;
           else if (repeats) state_q <= Again;
-          else state_q <= h.last ? Complete : Leave;
+          else state_q <= p.last ? Complete : Leave;
         end
-        Place: if (take_ready_i && write_ready_i) state_q <= Writing;
-        Writing: if (written_i) state_q <= !h.last ? Idle :
+        Place: if (starts) state_q <= is_plain ? Idle : Writing;
+        Writing: if (written_i) state_q <= !p.last ? Idle :
                                            (!is_request ? (repeats_q ? Again : Complete) : (is_send ? Notice : (is_word ? Want : Reply)));
         Want: if (taken_valid_i) begin
           if (is_send) state_q <= Judge;
           else state_q <= taken_result_i == wharf_pkg::TakenEntry ? Notice : Reply;
         end
         Judge: begin
-          if (!failed_q && send_info == wharf_pkg::InfoNone && read_length_i != '0) state_q <= Place;
-          else state_q <= !h.last ? Leave : (has_receive_q ? Notice : Reply);
+          if (!failed_q && send_info == wharf_pkg::InfoNone && length_q != '0) state_q <= Place;
+          else state_q <= !p.last ? Leave : (has_receive_q ? Notice : Reply);
         end
         Notice: if (completion_ready_i) state_q <= Reply;
-        Again: if (!opening_i) state_q <= placed_q ? Idle : Leave;
+        Again: if (!opening_i) state_q <= freed_q ? Idle : Leave;
         AtomicRead: if (line_ready_i) state_q <= AtomicWait;
         AtomicWait: if (line_answer_valid_i) state_q <= AtomicWrite;
         AtomicWrite: if (!changes) state_q <= Reply;
                      else if (line_ready_i) state_q <= AtomicEnd;
         AtomicEnd: if (written_i) state_q <= Reply;
-        Reply: state_q <= placed_q ? Idle : Leave;
-        Complete: if (is_over) state_q <= placed_q ? Idle : Leave;
-        default: if (take_ready_i) state_q <= Idle;
+        Reply: if (is_quiet) state_q <= freed_q ? Idle : Leave;
+        Complete: if (is_over) state_q <= freed_q ? Idle : Leave;
+        default: if (leaves) state_q <= Idle;
       endcase
     end
   end
@@ -447,7 +437,6 @@ module wharf_ub_receiver #(
       has_receive_q <= 1'b0;
       offset_q   <= '0;
       asked_q    <= 1'b0;
-      taken_q    <= 1'b0;
     end else begin
       if (due_taken_i) begin
         ack_due_q <= 1'b0;
@@ -460,9 +449,8 @@ module wharf_ub_receiver #(
         nak_due_q  <= 1'b1;
         nak_sent_q <= 1'b1;
       end
-      if (state_q == Idle) taken_q <= takes;
-      // A packet counts when all that it asks for is done.
-      if (ends && taken_q) begin
+      // A packet counts when all that it asks for is done, or has begun.
+      if (ends) begin
         next_q     <= next_q + 24'd1;
         started_q  <= 1'b1;
         ack_due_q  <= 1'b1;
@@ -470,16 +458,16 @@ module wharf_ub_receiver #(
         nak_sent_q <= 1'b0;
         // Packets of responses may come between those of a request.
         if (is_request) begin
-          inside_q <= !h.last;
-          offset_q <= h.last ? '0 : after;
-          if (h.last) begin
+          inside_q <= !p.last;
+          offset_q <= p.last ? '0 : after;
+          if (p.last) begin
             failed_q      <= 1'b0;
             has_receive_q <= 1'b0;
           end
         end
       end
       asked_q <= state_q == Want;
-      if (state_q == Check && answer_valid_i && info != wharf_pkg::InfoNone) failed_q <= 1'b1;
+      if (state_q == Check && age_q == 2'd2 && info != wharf_pkg::InfoNone) failed_q <= 1'b1;
       if (state_q == Want && taken_valid_i) begin
         if (taken_result_i == wharf_pkg::TakenEntry) has_receive_q <= 1'b1;
         else failed_q <= 1'b1;
@@ -488,9 +476,13 @@ module wharf_ub_receiver #(
     end
   end
   always_ff @(posedge clk_i) begin
-    if (state_q == Idle) placed_q <= 1'b0;
-    else if (state_q == Place) placed_q <= 1'b1;
-    if (takes && is_request && !inside_q) begin
+    if (looks) begin
+      p        <= h;
+      start_q  <= read_start_i;
+      length_q <= read_length_i;
+      other_q  <= is_other;
+    end
+    if (takes && asks && !inside_q) begin
       opcode_q    <= h.opcode;
       tassn_q     <= h.tassn;
       requester_q <= h.requester_id;
@@ -498,7 +490,7 @@ module wharf_ub_receiver #(
       immediate_q <= h.block[255:192];
     end
     if (!failed_q) begin
-      if (state_q == Check && answer_valid_i) begin
+      if (state_q == Check && age_q == 2'd2) begin
         failed_status_q <= wharf_pkg::StatusError;
         failed_info_q   <= info;
       end
@@ -516,20 +508,15 @@ module wharf_ub_receiver #(
     end
     if (state_q == Want && taken_valid_i) receive_q <= taken_i;
     if (state_q == Find && found_valid_i) begin
-      found_q        <= found_i;
-      found_q.wrong  <= wrong;
-      found_q.status <= status;
-      found_q.info   <= status_info;
-      // What is too long is not counted, as it is not placed.
-      if (is_good && h.opcode == wharf_pkg::TaReadResponse && !is_too_long) found_q.got <= got;
-      got_q          <= found.got;
-      outcome_q      <= outcome;
-      repeats_q      <= repeats;
-      answers_q      <= found_known_i && is_fitting;
+      found_q   <= found;
+      got_q     <= found_i.got;
+      outcome_q <= outcome;
+      repeats_q <= repeats;
+      answers_q <= found_known_i && fits;
     end
     if (line_answer_valid_i) old_q <= old;
-    if (looks && is_data) due_tpmsn_o <= h.tpmsn;
+    if (looks) due_tpmsn_o <= h.tpmsn;
   end
   logic unused;
-  assign unused = &{1'b0, h, route_i, found, asked};
+  assign unused = &{1'b0, h, p, route_i};
 endmodule

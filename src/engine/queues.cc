@@ -53,10 +53,23 @@ std::optional<QueueState> next_state(QueueState state, QueueEvent event, bool on
 
 std::string_view beyond_common(const QueueConfig& config) {
   if (config.service != ServiceMode::kDefault) return "service";
+  if (config.transport != TransportMode::kDefault) return "transport";
   if (config.public_id != 0) return "public_id";
   if (config.on_fault != FaultMode::kRequestAlone) return "on_fault";
   if (config.drain_marks) return "drain_marks";
   return {};
+}
+
+std::string_view name(TransportMode mode) {
+  switch (mode) {
+    case TransportMode::kDefault:
+      return "default";
+    case TransportMode::kReliable:
+      return "rtp";
+    case TransportMode::kCompact:
+      return "ctp";
+  }
+  WHARF_UNREACHABLE();
 }
 
 std::string_view name(ServiceMode mode) {

@@ -97,6 +97,16 @@ inline constexpr int kServiceModeCount = static_cast<int>(ServiceMode::kUnreliab
 /// "default", "roi", "rot", "rol", "uno", "uc".
 std::string_view name(ServiceMode mode);
 
+/// What carries a queue's requests. [UB-Base 2.0.1 6.1]
+enum class TransportMode : std::uint8_t {
+  kDefault,   ///< What the protocol or its configuration takes; the only one of all but Unified Bus.
+  kReliable,  ///< RTP, or UTP with service mode UNO.
+  kCompact,   ///< CTP: nothing is numbered or repeated, on a link that loses nothing. Service mode ROI.
+};
+
+/// "default", "rtp", "ctp".
+std::string_view name(TransportMode mode);
+
 /// What a fault of the transport (retries exhausted, receiver not ready for too long) means to a queue beside
 /// the requests that it ends. [URMA exception modes]
 enum class FaultMode : std::uint8_t {
@@ -119,6 +129,7 @@ struct QueueConfig {
   /// pairs of datagrams: the Q_Key, the same way.
   std::uint32_t token = 0;
   ServiceMode service = ServiceMode::kDefault;
+  TransportMode transport = TransportMode::kDefault;
   /// Jetties: a number from 1 to 31 that peers know beforehand, beside its own; export_queue() names it. 0:
   /// none.
   std::uint32_t public_id = 0;

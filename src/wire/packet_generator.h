@@ -220,7 +220,7 @@ inline Packet arbitrary_ub_packet() {
   std::vector<UbTransport> transports{UbTransport::kRtp, UbTransport::kUtp};
   if (profile(ub.encapsulation) == UbProfile::kP3Compact) transports.clear();
   if (!ip) transports.push_back(UbTransport::kBypass);
-  if (!ip && ub.encapsulation != UbEncapsulation::kRawEthernet) transports.push_back(UbTransport::kCtp);
+  if (ub.encapsulation != UbEncapsulation::kRawEthernet) transports.push_back(UbTransport::kCtp);
   ub.transport = *rc::gen::elementOf(transports);
   ub.operator_tag = ub.encapsulation == UbEncapsulation::kUdp && arbitrary_flag();
   if (ub.encapsulation != UbEncapsulation::kUdp) {
@@ -243,6 +243,7 @@ inline Packet arbitrary_ub_packet() {
   bool acknowledgement = false;
   if (ub.transport != UbTransport::kBypass) {
     ub.entities = static_cast<UbEntities>(*rc::gen::inRange(0, ub.transport == UbTransport::kCtp ? 3 : 2));
+    if (ip && ub.transport == UbTransport::kCtp) ub.entities = UbEntities::kCompact;
     if (ub.entities == UbEntities::kFull) ub.transport_partition = arbitrary_bits<std::uint32_t>(32);
   }
   if (ub.transport == UbTransport::kCtp) {
@@ -251,6 +252,7 @@ inline Packet arbitrary_ub_packet() {
     notification = ctp.opcode == CtpOpcode::kCnp;
     if (ub.entities == UbEntities::kCompact) {
       ub.transport_partition = arbitrary_bits<std::uint32_t>(15);
+      if (ip && !travels_behind_udp(ub.transport_partition)) ub.transport_partition = kDefaultUpi;
       ctp.entities = CompactEidh{arbitrary_bits<std::uint32_t>(20), arbitrary_bits<std::uint32_t>(20)};
     }
   } else if (ub.transport == UbTransport::kRtp) {

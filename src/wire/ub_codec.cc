@@ -404,6 +404,10 @@ DropReason decode_transport_header(Reader& reader, UbPacket& ub, Payload& payloa
   pad = 0;
   ub.entities = UbEntities::kNone;
   if (ub.transport == UbTransport::kBypass) return DropReason::kNone;
+  const bool ip = ub.encapsulation == UbEncapsulation::kUdp || ub.encapsulation == UbEncapsulation::kIpOnLink;
+  if (ip && ub.transport == UbTransport::kRtp && reader.left() > kCtphBytes &&
+      is_compact_behind_udp(reader.at()))
+    ub.transport = UbTransport::kCtp;
   if (ub.transport == UbTransport::kCtp) {
     const std::byte* const at = reader.take(kCtphBytes);
     if (at == nullptr) return DropReason::kTruncated;
@@ -419,7 +423,6 @@ DropReason decode_transport_header(Reader& reader, UbPacket& ub, Payload& payloa
   // Built where it stays: copying a structure of bytes right after writing it stalls on the stores.
   Rtph& rtph = *::new (&ub.rtph) Rtph(decode_rtph(at));
   const TphNext next = rtph.next;
-  const bool ip = ub.encapsulation == UbEncapsulation::kUdp || ub.encapsulation == UbEncapsulation::kIpOnLink;
   if (ip && rtph.opcode == TpOpcode::kUnreliable) ub.transport = UbTransport::kUtp;
   if (rtph.version != 0) return DropReason::kBadTransportVersion;
   pad = rtph.pad;

@@ -40,9 +40,9 @@ struct UbDecoded {
 
 /// Reads the packet whose bytes from the transport header to the last pad byte are `transport`. `ub` is
 /// freshly constructed but for what the network headers say: `encapsulation` and `transport` (kUdp and
-/// kIpOnLink: kRtp, TPOpcode decides). On kNone, `payload` points into `transport`. Reserved bits are ignored
-/// except in SAETPH. An unknown transaction opcode is a request whose bytes after BTAH are all payload: the
-/// target answers it with an error.
+/// kIpOnLink: kRtp, the first two bytes decide). On kNone, `payload` points into `transport`. Reserved bits
+/// are ignored except in SAETPH. An unknown transaction opcode is a request whose bytes after BTAH are all
+/// payload: the target answers it with an error.
 DropReason decode_ub(std::span<const std::byte> transport, UbPacket& ub, Payload& payload,
                      UbDecoded& decoded);
 

@@ -25,8 +25,9 @@ enum class UbProfile : std::uint8_t {
 
 /// What stands between the link and the UB transport header.
 enum class UbEncapsulation : std::uint8_t {
-  kUdp,           ///< Ethernet, IP, UDP 4792 (UBoE). P1; RTPH or UTPH, told apart by TPOpcode.
-  kIpOnLink,      ///< LPH, IP-based NTH, IP, UDP. P1; RTPH or UTPH.
+  kUdp,           ///< Ethernet, IP, UDP 4792 (UBoE). P1; RTPH or UTPH, told apart by TPOpcode, or CTPH with
+                  ///< compact entities (is_compact_behind_udp()).
+  kIpOnLink,      ///< LPH, IP-based NTH, IP, UDP. P1; the same.
   kCna24OnLink,   ///< LPH, CNA24 NTH. P1; any transport.
   kCna16OnLink,   ///< LPH, CNA16 NTH. P3; CTPH or bypass with full transaction headers.
   kMemoryOnLink,  ///< LPH config 9, CNA16 NTH. P3; CTPH or bypass with compact transaction headers.

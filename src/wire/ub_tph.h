@@ -134,6 +134,21 @@ inline Ctph decode_ctph(const std::byte* at) {
 /// Compact UPIH, 2 bytes: rsv1 UPI15. Full UPIH, 4 bytes: UPI32.
 inline constexpr std::uint32_t kCompactUpihBytes = 2;
 inline constexpr std::uint32_t kFullUpihBytes = 4;
+/// The partition that everybody is in. Choice: all bits, as InfiniBand's default partition; what partitions
+/// do is unpublished, so that a receiver does not look at it.
+inline constexpr std::uint32_t kDefaultUpi = 0x7fff;
+
+/// Whether a transport header behind UDP is CTPH, where nothing before it says which one it is. Choice,
+/// public sources being silent: it announces compact entity ids, which no other transport header does, and
+/// bits 11 to 8 of UPI, which stand where RTPH has its NLP, are no NLP that there is (above 3; kDefaultUpi).
+/// The first byte alone would also be that of a TPACK without Last.
+inline bool is_compact_behind_udp(const std::byte* at) {
+  return (load_u8(at) & 0x8fU) == static_cast<std::uint32_t>(TphNext::kCompactEntities) &&
+         (load_u8(at + 1) & 15U) > static_cast<std::uint32_t>(TphNext::kCiph);
+}
+constexpr bool travels_behind_udp(std::uint32_t upi) {
+  return ((upi >> 8U) & 15U) > static_cast<std::uint32_t>(TphNext::kCiph);
+}
 
 /// Compact EIDH, 5 bytes: SEID20 DEID20.
 struct CompactEidh {

@@ -106,7 +106,8 @@ std::vector<SampleFrame> golden_frames() {
   add_golden_folder(
       "tests/golden/wire/ub",
       [](std::string_view name) {
-        return name.starts_with("compact") ? LinkType::kUbLink : LinkType::kEthernet;
+        return name.starts_with("compact") || name.starts_with("ctp_cna") ? LinkType::kUbLink
+                                                                          : LinkType::kEthernet;
       },
       frames);
   add_golden_folder(

@@ -13,7 +13,11 @@ enum class ChannelKind : std::uint8_t {
   kReliable,    ///< RTP: numbered, confirmed when it arrives, answered when it has been executed.
   kFused,       ///< RTP of service mode ROL: confirmed when it has been executed, which is the answer.
   kUnreliable,  ///< UTP: sent, and forgotten. Its records are addresses and room, no state of the wire.
+  kCompact,     ///< CTP: sent, and forgotten by the transport; the transaction waits for its answer.
 };
+
+/// Whether packets stay until the peer confirms them, and are sent again until then.
+constexpr bool repeats(ChannelKind kind) { return kind < ChannelKind::kUnreliable; }
 
 /// Which of the channels to one host. Both ends open the same, because each learns the other's service modes
 /// when they connect.
@@ -24,11 +28,13 @@ inline constexpr Lane kFirstLane = 0;  ///< Reliable. There is one to every host
 inline constexpr std::uint32_t kChannelsMax = 8;
 inline constexpr Lane kFusedLane = 8;       ///< Jetties whose service mode is ROL.
 inline constexpr Lane kUnreliableLane = 9;  ///< Those of UNO.
-inline constexpr Lane kLaneCount = 10;
+inline constexpr Lane kCompactLane = 10;    ///< Those whose transport is CTP.
+inline constexpr Lane kLaneCount = 11;
 
 constexpr ChannelKind kind_of(Lane lane) {
   return lane == kFusedLane        ? ChannelKind::kFused
          : lane == kUnreliableLane ? ChannelKind::kUnreliable
+         : lane == kCompactLane    ? ChannelKind::kCompact
                                    : ChannelKind::kReliable;
 }
 
@@ -44,8 +50,9 @@ constexpr Lane reliable_lane(std::uint32_t jetty, std::uint64_t number, std::uin
   return static_cast<Lane>((jetty + number) % channels);
 }
 
-/// The lane of requests of a jetty with this service mode, where there is one reliable channel.
-constexpr Lane lane_of(engine::ServiceMode service) {
+/// The lane of requests of a jetty with this service mode and transport, where there is one reliable channel.
+constexpr Lane lane_of(engine::ServiceMode service, engine::TransportMode transport) {
+  if (transport == engine::TransportMode::kCompact) return kCompactLane;
   switch (service) {
     case engine::ServiceMode::kOrderedByTransport:
       return kFusedLane;
@@ -58,6 +65,12 @@ constexpr Lane lane_of(engine::ServiceMode service) {
       break;
   }
   return kFirstLane;
+}
+
+/// [UB-Base 2.0.1 6.1, 7.4] ROT counts the requests of a jetty, and CTP those of a pair of entities; the
+/// answers of ROL are acknowledgements of RTP; what UNO sends goes over UTP.
+constexpr bool travels_compactly(engine::ServiceMode service) {
+  return service == engine::ServiceMode::kDefault || service == engine::ServiceMode::kOrderedByInitiator;
 }
 
 /// Whether the target keeps the order of such a jetty's requests: it has one peer at a time then, which knows

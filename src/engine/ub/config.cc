@@ -52,15 +52,50 @@ congestion::ControllerConfig controller_for(const UbConfig& config, std::uint32_
   return chosen;
 }
 
+Result<void> check_transport(const UbConfig& config, engine::TransportMode transport,
+                             engine::ServiceMode service) {
+  using wire::UbEncapsulation;
+  if (transport != engine::TransportMode::kCompact) {
+    if (config.encapsulation != UbEncapsulation::kCna16OnLink) return {};
+    return input_error(
+        "ub.encapsulation: found a CNA16 link with transport rtp, expected udp, ip_on_link, cna24_on_link, "
+        "raw_ethernet, or transport ctp, because CNA16 cannot announce the reliable transport header");
+  }
+  if (config.encapsulation == UbEncapsulation::kRawEthernet)
+    return input_error("ub.transport: found ctp with raw_ethernet, expected rtp: OpenURMA has no CTP header");
+  if (!travels_compactly(service)) {
+    return input_error(fmt::format(
+        "ub.transport: found ctp with service mode {}, expected roi or rtp, because {}",
+        engine::name(service),
+        service == engine::ServiceMode::kOrderedByTarget
+            ? "the target of rot counts the requests of a jetty, and ctp counts those of a pair of hosts"
+        : service == engine::ServiceMode::kOrderedByTransport
+            ? "the answers of rol are acknowledgements of rtp"
+            : "uno goes over utp"));
+  }
+  if (config.spread == ChannelSpread::kPacket) {
+    return input_error(
+        "ub.spread: found packet with transport ctp, expected flow or request: what is overtaken on the way "
+        "is "
+        "lost there");
+  }
+  if (config.congestion && !std::holds_alternative<congestion::DcqcnConfig>(*config.congestion)) {
+    return input_error(
+        "ub.congestion: found a controller that lives on acknowledgements with transport ctp, which has "
+        "none, "
+        "expected none or DCQCN");
+  }
+  return {};
+}
+
 Result<void> validate(const UbConfig& config) {
   using wire::UbEncapsulation;
-  if (config.encapsulation == UbEncapsulation::kCna16OnLink ||
-      config.encapsulation == UbEncapsulation::kMemoryOnLink) {
+  if (config.encapsulation == UbEncapsulation::kMemoryOnLink) {
     return input_error(
-        "ub.encapsulation: found a CNA16 link, expected udp, ip_on_link, cna24_on_link or raw_ethernet, "
-        "because CNA16 "
-        "cannot announce the reliable transport header");
+        "ub.encapsulation: found memory_on_link, whose headers carry loads and stores alone, expected udp, "
+        "ip_on_link, cna24_on_link or raw_ethernet");
   }
+  WHARF_TRY(check_transport(config, config.transport, config.service));
   const bool openurma = config.encapsulation == UbEncapsulation::kRawEthernet;
   WHARF_TRY(power_of_two("mtu", config.mtu, 64, openurma ? 256 : 8192));
   if (config.segment_bytes < config.mtu || config.segment_bytes > kSegmentBytesMax ||

@@ -54,13 +54,16 @@ enum class LossRecovery : std::uint8_t { kGoBackN, kSelective };
 struct UbConfig {
   wire::HostAddress host{};
 
-  /// How RTP packets are framed: P1 (kUdp, kIpOnLink, kCna24OnLink) or P2 (kRawEthernet).
+  /// How packets of channels are framed: P1 (kUdp, kIpOnLink, kCna24OnLink), P2 (kRawEthernet), or, where
+  /// `transport` is kCompact and so is that of all jetties, P3 (kCna16OnLink).
   wire::UbEncapsulation encapsulation = wire::UbEncapsulation::kUdp;
   std::uint32_t mtu = 4096;  ///< Payload bytes of one packet: a power of two, 64..8192; P2 at most 256.
   std::uint32_t segment_bytes = 65536;  ///< Longest TA segment: a multiple of the MTU, at most 64 KiB.
 
   /// Of jetties that do not name one (QueueConfig::service); kDefault is ROI, too.
   engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;
+  /// Of jetties that do not name one (QueueConfig::transport); kDefault is RTP, too.
+  engine::TransportMode transport = engine::TransportMode::kReliable;
 
   // TP channels.
   /// Reliable ones to each host, 1 to kChannelsMax; a pair of hosts has as many as both want. `send_window`,
@@ -126,8 +129,10 @@ struct UbConfig {
   trace::Tracer* tracer = nullptr;  ///< May be null; outlives the engine.
 };
 
-/// Hosts that `encapsulation` can address: the convention for CNA24 gives nodes 16 bits, IP addresses 24.
+/// Hosts that `encapsulation` can address: the conventions for CNA16 and CNA24 give nodes 12 and 16 bits, IP
+/// addresses 24.
 constexpr std::uint32_t hosts_max(wire::UbEncapsulation encapsulation) {
+  if (encapsulation == wire::UbEncapsulation::kCna16OnLink) return 1U << 12U;
   return encapsulation == wire::UbEncapsulation::kCna24OnLink ||
                  encapsulation == wire::UbEncapsulation::kRawEthernet
              ? 1U << 16U
@@ -148,6 +153,10 @@ constexpr TimePs error_timeout(std::uint8_t code) {
 
 /// The controller of a channel with this MTU. `config.congestion` is there.
 congestion::ControllerConfig controller_for(const UbConfig& config, std::uint32_t mtu);
+
+/// Refuses a jetty with that transport and service mode, where they cannot be; kDefault is none of them here.
+Result<void> check_transport(const UbConfig& config, engine::TransportMode transport,
+                             engine::ServiceMode service);
 
 /// Refuses values outside the ranges above; the message names the key.
 Result<void> validate(const UbConfig& config);

@@ -6,7 +6,7 @@
 namespace wharf::ub {
 namespace {
 
-constexpr std::array<engine::CounterName<UbCounters>, 49> kCounters{{
+constexpr std::array<engine::CounterName<UbCounters>, 52> kCounters{{
     {"packets_sent", &UbCounters::packets_sent},
     {"packets_received", &UbCounters::packets_received},
     {"data_packets_sent", &UbCounters::data_packets_sent},
@@ -14,6 +14,7 @@ constexpr std::array<engine::CounterName<UbCounters>, 49> kCounters{{
     {"selective_acknowledgements_sent", &UbCounters::selective_acknowledgements_sent},
     {"negative_acknowledgements_sent", &UbCounters::negative_acknowledgements_sent},
     {"datagrams_received", &UbCounters::datagrams_received},
+    {"compact_requests_received", &UbCounters::compact_requests_received},
     {"turns_waited", &UbCounters::turns_waited},
     {"completions", &UbCounters::completions},
     {"packets_retransmitted", &UbCounters::packets_retransmitted},
@@ -24,6 +25,7 @@ constexpr std::array<engine::CounterName<UbCounters>, 49> kCounters{{
     {"receiver_not_ready_retries", &UbCounters::receiver_not_ready_retries},
     {"page_fault_retries", &UbCounters::page_fault_retries},
     {"answers_timed_out", &UbCounters::answers_timed_out},
+    {"sequence_gaps", &UbCounters::sequence_gaps},
     {"context_fetches", &UbCounters::context_fetches},
     {"context_evictions", &UbCounters::context_evictions},
     {"sequences_filled", &UbCounters::sequences_filled},
@@ -48,6 +50,7 @@ constexpr std::array<engine::CounterName<UbCounters>, 49> kCounters{{
     {"dropped_tp_opcode", &UbCounters::dropped_tp_opcode},
     {"dropped_out_of_order", &UbCounters::dropped_out_of_order},
     {"dropped_beyond_window", &UbCounters::dropped_beyond_window},
+    {"dropped_sequence", &UbCounters::dropped_sequence},
     {"dropped_no_room", &UbCounters::dropped_no_room},
     {"dropped_no_shared_room", &UbCounters::dropped_no_shared_room},
     {"dropped_malformed", &UbCounters::dropped_malformed},

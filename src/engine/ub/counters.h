@@ -18,6 +18,7 @@ struct UbCounters {
   std::uint64_t selective_acknowledgements_sent = 0;  ///< TPSACK.
   std::uint64_t negative_acknowledgements_sent = 0;   ///< TPNAK.
   std::uint64_t datagrams_received = 0;               ///< UTP, of hosts that are connected.
+  std::uint64_t compact_requests_received = 0;        ///< CTP, in the order of their TASSNs.
   std::uint64_t turns_waited = 0;  ///< Strong requests that the target held back (ROT, ROL).
   std::uint64_t completions = 0;
 
@@ -29,7 +30,9 @@ struct UbCounters {
   std::uint64_t receiver_not_ready_sent = 0;
   std::uint64_t receiver_not_ready_retries = 0;
   std::uint64_t page_fault_retries = 0;
-  std::uint64_t answers_timed_out = 0;  ///< Segments given up although the peer has all their packets.
+  std::uint64_t answers_timed_out = 0;  ///< Segments given up although the peer has all their packets (RTP),
+                                        ///< or they have left (CTP).
+  std::uint64_t sequence_gaps = 0;      ///< CTP: TASSNs that never came; what they named is lost.
   std::uint64_t context_fetches = 0;    ///< Misses of the context cache.
   std::uint64_t context_evictions = 0;
   std::uint64_t sequences_filled =
@@ -55,14 +58,15 @@ struct UbCounters {
   // Packets dropped, one reason each.
   std::uint64_t dropped_foreign = 0;  ///< Not UB, or not for this host.
   std::uint64_t dropped_trimmed = 0;
-  std::uint64_t dropped_transport = 0;      ///< CTP, which this engine does not terminate.
+  std::uint64_t dropped_transport = 0;      ///< CTP without compact entity ids and full transaction headers.
   std::uint64_t dropped_encapsulation = 0;  ///< Another profile than the engine's.
   std::uint64_t dropped_unknown_channel =
-      0;  ///< No channel to that host, or wrong TPNs, or the channel failed.
+      0;  ///< No channel to that host, or wrong TPNs or entity ids, or the channel failed.
   std::uint64_t dropped_tp_opcode = 0;
   std::uint64_t dropped_out_of_order = 0;  ///< Go-Back-N: behind a gap.
   std::uint64_t dropped_beyond_window = 0;
-  std::uint64_t dropped_no_room = 0;  ///< Not acknowledged, so that the peer sends it again.
+  std::uint64_t dropped_sequence = 0;  ///< CTP: a TASSN that was seen, or that later ones have overtaken.
+  std::uint64_t dropped_no_room = 0;   ///< Not acknowledged, so that the peer sends it again.
   std::uint64_t dropped_no_shared_room =
       0;                                ///< Likewise: beyond the peer's own share, and the rest is taken.
   std::uint64_t dropped_malformed = 0;  ///< Headers that contradict one another.

@@ -45,7 +45,11 @@ void EngineParts::receive(TimePs now, const wire::Packet& packet) {
       }
       break;
     case wire::UbTransport::kCtp:
-      ++counters.dropped_transport;
+      if (packet.ub.encapsulation == config.encapsulation) {
+        tp.receive_compact(now, packet);
+      } else {
+        ++counters.dropped_encapsulation;
+      }
       break;
   }
   settle(now);

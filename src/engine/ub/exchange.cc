@@ -11,7 +11,7 @@ namespace wharf::ub {
 namespace {
 
 // "UBJ" and the version of this layout.
-constexpr std::uint32_t kMagic = 0x55424a05;
+constexpr std::uint32_t kMagic = 0x55424a06;
 
 }  // namespace
 
@@ -34,6 +34,7 @@ engine::ExchangeBlob encode(const QueueBlob& blob) {
   store_be32(at + 40, blob.channels);
   store_be32(at + 44, blob.requester);
   store_be32(at + 48, blob.numbering);
+  store_be32(at + 52, static_cast<std::uint32_t>(blob.transport));
   at += kQueueBlobBytes;
   for (const ChannelFailures& entry : blob.failures) {
     store_be32(at, std::uint32_t{entry.lane} << 24U | entry.host.number);
@@ -69,6 +70,7 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   blob.channels = load_be32(at + 40);
   blob.requester = load_be32(at + 44);
   blob.numbering = load_be32(at + 48);
+  const std::uint32_t transport = load_be32(at + 52);
   for (std::size_t entry = kQueueBlobBytes; entry < bytes.size(); entry += kFailureBytes) {
     const std::uint32_t channel = load_be32(at + entry);
     blob.failures.push_back(
@@ -91,6 +93,11 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   }
   if (service == 0 || service > static_cast<std::uint8_t>(engine::ServiceMode::kUnordered)) {
     return input_error(fmt::format("UB exchange blob: found service mode {}, expected 1 to 4", service));
+  }
+  if (transport != static_cast<std::uint32_t>(engine::TransportMode::kReliable) &&
+      transport != static_cast<std::uint32_t>(engine::TransportMode::kCompact)) {
+    return input_error(
+        fmt::format("UB exchange blob: found transport {}, expected 1 (rtp) or 2 (ctp)", transport));
   }
   if (target != static_cast<std::uint8_t>(wire::TargetContextType::kJetty) &&
       target != static_cast<std::uint8_t>(wire::TargetContextType::kJettyGroup)) {
@@ -119,6 +126,7 @@ Result<QueueBlob> decode_queue_blob(std::span<const std::byte> bytes) {
   blob.encapsulation = static_cast<wire::UbEncapsulation>(encapsulation);
   blob.recovery = static_cast<LossRecovery>(recovery);
   blob.service = static_cast<engine::ServiceMode>(service);
+  blob.transport = static_cast<engine::TransportMode>(transport);
   blob.target = static_cast<wire::TargetContextType>(target);
   return blob;
 }

@@ -37,6 +37,7 @@ struct QueueBlob {
   wire::UbEncapsulation encapsulation = wire::UbEncapsulation::kUdp;
   LossRecovery recovery = LossRecovery::kGoBackN;
   engine::ServiceMode service = engine::ServiceMode::kOrderedByInitiator;  ///< Of the jetty.
+  engine::TransportMode transport = engine::TransportMode::kReliable;      ///< Of the jetty.
   std::uint32_t mtu = 0;
   std::uint32_t receive_window = 0;
   wire::Psn first_psn = 0;  ///< The first PSN that the exporter sends on a channel of incarnation 0.
@@ -57,7 +58,7 @@ struct QueueBlob {
 };
 
 /// A blob has this many bytes, and kFailureBytes for each channel that has failed.
-inline constexpr std::size_t kQueueBlobBytes = 52;
+inline constexpr std::size_t kQueueBlobBytes = 56;
 inline constexpr std::size_t kFailureBytes = 8;
 
 /// The TPN of a host's channel toward `remote`, in its life `incarnation`. Choice: host number + 1 in the
@@ -68,6 +69,11 @@ constexpr std::uint32_t tpn_toward(wire::HostAddress remote, std::uint32_t incar
   return static_cast<std::uint32_t>(
       (remote.number + 1 + std::uint64_t{incarnation} * 0x1'0001U + std::uint64_t{lane} * 0x18'0000U) %
       wire::kPsnMask);
+}
+/// The id of a host's only entity as CTP packets carry it, in a life of the channel: 20 bits. Choice: the
+/// host number in the first; then numbers that do not return for 2^20 lives, as TPNs do, which CTP has not.
+constexpr std::uint32_t entity_of(wire::HostAddress host, std::uint32_t incarnation) {
+  return static_cast<std::uint32_t>((host.number + std::uint64_t{incarnation} * 0x1'0001U) & 0xf'ffffU);
 }
 /// The first PSN of a channel in its life `incarnation`: further from those before it than a window is wide.
 constexpr wire::Psn first_psn_of(wire::Psn first_psn, std::uint32_t incarnation) {

@@ -313,6 +313,8 @@ class Initiator {
   bool admit(TimePs now, Jetty& jetty, std::uint64_t number);
   bool issue_segment(TimePs now, std::uint32_t jetty, std::uint64_t number);
   std::uint32_t channel_of(const Peer& target, std::uint32_t jetty, std::uint64_t number) const;
+  /// The longest segment of a request that goes over the channel.
+  std::uint32_t segment_bytes_on(std::uint32_t channel) const;
   void release_strong(TimePs now, Jetty& owner, std::uint32_t jetty_id);
   void step_response(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset);
   void place_data(std::uint32_t index, std::uint32_t offset, const wire::Payload& data);

@@ -67,7 +67,9 @@ void Initiator::uncount(Transaction& transaction) {
   transaction.counted = false;
   transaction.plain_answer = PlainAnswer::kNone;  // The short ways count it themselves when it ends.
   TpChannel& channel = parts_.tp.channel(transaction.channel);
-  if (channel.requests_open-- >= channel.requests_max) parts_.tp.touch(transaction.channel);
+  // Over CTP the place of its number may have been waited for, too.
+  if (channel.requests_open-- >= channel.requests_max || channel.kind == ChannelKind::kCompact)
+    parts_.tp.touch(transaction.channel);
 }
 
 void Initiator::back_off(TimePs now, std::uint32_t index) {

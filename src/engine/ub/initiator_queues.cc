@@ -32,6 +32,12 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
       config.service != engine::ServiceMode::kDefault ? config.service : parts_.config.service;
   if (service == engine::ServiceMode::kUnreliable)
     return input_error("jetty: service mode uc, expected roi, rot, rol or uno");
+  const engine::TransportMode transport =
+      config.transport != engine::TransportMode::kDefault ? config.transport
+      : parts_.config.transport == engine::TransportMode::kCompact && travels_compactly(service)
+          ? engine::TransportMode::kCompact
+          : engine::TransportMode::kReliable;
+  WHARF_TRY(check_transport(parts_.config, transport, service));
   if (is_sequenced(service) && parts_.config.transactions_per_jetty > OrderTracker::kWindow) {
     return input_error(
         fmt::format("jetty: service mode {} with transactions_per_jetty {}, expected at most {}",
@@ -60,6 +66,8 @@ Result<std::uint32_t> Initiator::create(const engine::QueueConfig& config) {
   made.config = config;
   made.config.service =
       service == engine::ServiceMode::kDefault ? engine::ServiceMode::kOrderedByInitiator : service;
+  made.config.transport =
+      transport == engine::TransportMode::kCompact ? transport : engine::TransportMode::kReliable;
   made.patience = {parts_.config.rnr_retry, parts_.config.err_timeout, parts_.config.min_rnr_timer};
   made.requests.reserve(config.send_depth);
   made.receives.reserve(config.receive_depth);
@@ -206,9 +214,10 @@ PostStatus Initiator::check(const Jetty& owner, const verbs::WorkRequest& reques
   } else if (local != request.length) {
     return PostStatus::kBadRequest;
   }
-  // Choice: a Send is one TA segment (URMA's limit for RTP is 64 KiB too), because a target could not tell a
-  // further segment from a new message.
-  if (two_sided && request.length > parts_.config.segment_bytes) return PostStatus::kBadRequest;
+  // Choice: a Send is one TA segment (URMA's limits are 64 KiB for RTP and 4 KiB for CTP, too), because a
+  // target could not tell a further segment from a new message.
+  if (two_sided && request.length > segment_bytes_on(peers_[request.peer].channel))
+    return PostStatus::kBadRequest;
   if (request.verb == Verb::kWriteNotify && request.notify.token.id >= kTokenIds)
     return PostStatus::kBadRequest;
   if (request.verb == Verb::kSendInvalidate && request.invalidate.id >= kTokenIds)

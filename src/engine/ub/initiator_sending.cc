@@ -156,6 +156,12 @@ std::uint32_t Initiator::channel_of(const Peer& target, std::uint32_t jetty_id, 
   return parts_.tp.find(target.host, reliable_lane(jetty_id, number, target.channels));
 }
 
+// [ns-3-UB] A segment of CTP is one packet, with one TASSN.
+std::uint32_t Initiator::segment_bytes_on(std::uint32_t channel) const {
+  const TpChannel& over = parts_.tp.channel(channel);
+  return over.kind == ChannelKind::kCompact ? over.mtu : parts_.config.segment_bytes;
+}
+
 bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t number) {
   Jetty& owner = jetty(jetty_id);
   PostedRequest& posted = owner.posted_request(number);
@@ -176,8 +182,8 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
   }
   // [URMA API] The immediate or the notify says that the data is there, all of it: the segment that carries
   // it goes when the others have been answered well.
-  if (posted.segments_open > 0 && announces(posted.verb) &&
-      posted.length - posted.issued <= parts_.config.segment_bytes) {
+  const std::uint32_t most = segment_bytes_on(channel);
+  if (posted.segments_open > 0 && announces(posted.verb) && posted.length - posted.issued <= most) {
     return false;
   }
   const std::uint64_t space = owner.transactions.size();
@@ -203,7 +209,7 @@ bool Initiator::issue_segment(TimePs now, std::uint32_t jetty_id, std::uint64_t 
     made.length = posted.width;
     made.last_segment = true;
   } else {
-    made.length = std::min(parts_.config.segment_bytes, posted.length - posted.issued);
+    made.length = std::min(most, posted.length - posted.issued);
     made.last_segment = posted.issued + made.length == posted.length;
   }
   made.opcode = segment_opcode(posted.verb, made.last_segment);

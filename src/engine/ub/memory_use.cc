@@ -60,6 +60,8 @@ void TpLayer::add_memory_use(std::vector<MemoryUse>& out) const {
   std::size_t fused = spare_fused_.size();
   for (const auto& each : channels_) fused += each->fused != nullptr ? 1U : 0U;
   bytes += fused * (sizeof(FusedWindow) + parts_.config.receive_window / 8);
+  bytes += compact_.capacity() * sizeof(compact_[0]);
+  for (const auto& each : compact_) bytes += each != nullptr ? sizeof(CompactPair) : 0;
   out.push_back({"tp_channel", channels_.size(), bytes});
   out.push_back({"sent_packet", packets_.capacity(), packets_.bytes_held()});
   out.push_back({"early_packet", ahead_.size(), ahead_.bytes_held()});

@@ -188,6 +188,15 @@ void Responder::receive(TimePs now, std::uint32_t channel, const wire::Packet& p
   step(now, index, packet, offset, parked);
 }
 
+void Responder::put_off(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
+  const std::uint32_t index = open_message(channel, packet, false, false);
+  ++messages_[index].pending;
+  end_message(index, 0);
+  ++parts_.counters.receiver_not_ready_sent;
+  refuse(index, wire::UbResponseStatus::kReceiverNotReady, parts_.config.min_rnr_timer);
+  settle_pending(now, index);
+}
+
 std::uint32_t Responder::receive_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet) {
   const std::uint32_t index = open_message(channel, packet, true, true);
   // Once for the step, once until its turn comes: the message outlives whatever the reorder window says of

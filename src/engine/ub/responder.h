@@ -84,6 +84,7 @@ struct InboundMessage {
   bool entry_fetched = false;
   bool fused_open = false;  ///< The acknowledgements of its fused channel wait for it.
   bool dispatched = false;  ///< To a group: `entry_jetty` is the member that was chosen.
+  bool silent = false;      ///< By CTP: its initiator wants no TAACK.
   bool waits_turn = false;  ///< Strong, and earlier requests of its context have not been executed.
   std::uint8_t info = 0;
   wire::UbResponseStatus status = wire::UbResponseStatus::kSuccess;
@@ -196,6 +197,8 @@ class Responder {
   /// is unparked here.
   void receive(TimePs now, std::uint32_t channel, const wire::Packet& packet, std::uint32_t parked,
                std::uint64_t number);
+  /// Takes a request of one packet and answers that this host is not ready for it.
+  void put_off(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   /// Places a Write packet that arrived ahead of its turn; returns its message.
   std::uint32_t receive_ahead(TimePs now, std::uint32_t channel, const wire::Packet& packet);
   /// The turn of such a packet has come.
@@ -311,6 +314,7 @@ class Responder {
   void release(std::uint32_t index);
   std::uint32_t find_sequence(wire::HostAddress host, std::uint32_t jetty) const;
   void enter_sequence(std::uint32_t index, const TpChannel& channel, const wire::Btah& request);
+  void enter_compact(std::uint32_t index, const wire::Btah& request);
   void wait_for_turn(TimePs now, std::uint32_t index, const wire::Packet& packet, std::uint32_t offset,
                      std::uint32_t parked);
   void drop_waiting(std::uint32_t index);

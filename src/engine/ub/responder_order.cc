@@ -133,6 +133,7 @@ bool Responder::waits_for_turn(const TpChannel& channel, const wire::Btah& reque
 
 /// The first packet of a message of a general channel has come.
 void Responder::enter_sequence(std::uint32_t index, const TpChannel& channel, const wire::Btah& request) {
+  if (channel.kind == ChannelKind::kCompact) return enter_compact(index, request);
   if (channel.kind == ChannelKind::kUnreliable ||
       (channel.kind != ChannelKind::kFused &&
        request.requester_type != wire::RequesterContextType::kSequence)) {
@@ -176,6 +177,15 @@ void Responder::enter_sequence(std::uint32_t index, const TpChannel& channel, co
       refuse(index, wire::UbResponseInfo::kJettyState);
       return;
   }
+}
+
+// [UB-Base 2.0.1 6.1, 7.2] TASSNs of CTP count the requests of a pair of entities, so none of them can be the
+// number of a sequence context.
+void Responder::enter_compact(std::uint32_t index, const wire::Btah& request) {
+  messages_[index].silent = request.no_acknowledge;
+  if (request.requester_type != wire::RequesterContextType::kSequence) return;
+  ++parts_.counters.refused_sequence;
+  refuse(index, wire::UbResponseInfo::kJettyState);
 }
 
 /// A packet of a message whose turn has not come. It waits for others of its host, who may never send them:

@@ -182,6 +182,10 @@ void Responder::respond(TimePs now, std::uint32_t index) {
     case ChannelKind::kUnreliable:
       release(index);
       return;
+    case ChannelKind::kCompact:
+      if (!message.silent || response_of(message.request.opcode) != wire::TaOpcode::kTaack) break;
+      release(index);
+      return;
   }
   if (message.status == wire::UbResponseStatus::kSuccess &&
       (message.request.opcode == wire::TaOpcode::kRead || wire::is_atomic(message.request.opcode))) {

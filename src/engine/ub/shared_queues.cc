@@ -501,7 +501,8 @@ engine::Capabilities UbEngine::capabilities() const {
   can.immediate_bits = 64;
   can.mtu = config.mtu;
   can.max_message_bytes = verbs::kMaxMessageBytes;
-  can.max_send_bytes = config.segment_bytes;
+  can.max_send_bytes =
+      config.transport == engine::TransportMode::kCompact ? config.mtu : config.segment_bytes;
   can.max_scatter_entries = verbs::kMaxScatterEntries;
   can.max_inline_bytes = wire::PayloadPool::kLargestBytes;
   can.max_queues = kJettyIds - kFirstJettyId;

@@ -85,8 +85,7 @@ void TpLayer::make_general(std::uint32_t index) {
 std::uint32_t TpLayer::addressed(const wire::Packet& packet) const {
   const auto is_of = [&](std::uint32_t index) {
     return index != kNoSlot && channels_[index]->state == ChannelState::kReady &&
-           channels_[index]->kind != ChannelKind::kUnreliable &&
-           packet.ub.rtph.destination_tpn == channels_[index]->local_tpn &&
+           repeats(channels_[index]->kind) && packet.ub.rtph.destination_tpn == channels_[index]->local_tpn &&
            packet.ub.rtph.source_tpn == channels_[index]->remote_tpn;
   };
   const std::uint32_t first = find(packet.source);
@@ -445,9 +444,8 @@ void TpLayer::decode(std::uint32_t channel, const TpChannelRecord& record) {
   TpChannel& to = *channels_[channel];
   const std::uint64_t next = (std::uint64_t{record.transmit_epoch} << 32U) | record.psn_next;
   std::uint64_t una = next - static_cast<std::uint32_t>(record.psn_next - record.last_acked);
-  // What has left on the unreliable lane is gone from it, wherever the record was then.
-  if (to.kind == ChannelKind::kUnreliable)
-    una = to.send.head() == kNoSlot ? next : packets_[to.send.head()].logical;
+  // What has left on a lane without repetition is gone from it, wherever the record was then.
+  if (!repeats(to.kind)) una = to.send.head() == kNoSlot ? next : packets_[to.send.head()].logical;
   to.send.restore({una, next});
   to.tpmsn_next = record.tpmsn_next;
   const std::uint64_t expected = (std::uint64_t{record.receive_epoch} << 32U) | record.expected_psn;

@@ -22,6 +22,7 @@
 #include "engine/reliability/round_trip_estimate.h"
 #include "engine/ub/access_port.h"
 #include "engine/ub/channel_state.h"
+#include "engine/ub/compact_pair.h"
 #include "engine/ub/context_records.h"
 #include "engine/ub/exchange.h"
 #include "engine/ub/fused_window.h"
@@ -187,6 +188,8 @@ class TpLayer {
   void receive(TimePs now, const wire::Packet& packet);
   /// A packet of the unreliable lane.
   void receive_datagram(TimePs now, const wire::Packet& packet);
+  /// A packet of the compact lane.
+  void receive_compact(TimePs now, const wire::Packet& packet);
   void resume_packet(TimePs now, std::uint32_t channel, std::uint32_t generation, std::uint32_t parked);
   /// False: nothing but new packets may leave. Asked far more often than there is.
   bool has_urgent() const {
@@ -273,6 +276,16 @@ class TpLayer {
     fused_train_ = nullptr;
   }
 
+  // tp_compact.cc: CTP.
+  void open_compact(std::uint32_t index);
+  bool has_compact_number(std::uint32_t index) const;
+  std::uint32_t give_compact_number(std::uint32_t index, std::uint32_t transaction);
+  void make_compact(const TpChannel& channel, const TxPacket& packet, wire::Packet& out) const;
+  void make_compact_notification(const TpChannel& channel, wire::Packet& out);
+  void address_compact(const TpChannel& channel, wire::Packet& out) const;
+  void receive_compact_request(TimePs now, std::uint32_t index, const wire::Packet& packet);
+  void receive_compact_response(TimePs now, std::uint32_t index, wire::Packet& packet);
+
   // tp_transmission.cc: numbering and sending.
   void settle_dirty(TimePs now);
   void pump(TimePs now, std::uint32_t index);
@@ -348,9 +361,10 @@ class TpLayer {
   wire::Packet form_;  ///< The same of the packets with a number of channel form_channel_.
   std::uint32_t form_channel_ = kNoSlot;
   std::vector<std::unique_ptr<TpChannel>> channels_;
-  bool any_failed_ = false;                                  ///< Some channel has or had failures.
-  std::vector<std::unique_ptr<FusedWindow>> spare_fused_;    ///< Of channels that are not fused any more.
-  std::size_t fused_windows_ = 0;                            ///< All that were made; each has a place there.
+  bool any_failed_ = false;                                ///< Some channel has or had failures.
+  std::vector<std::unique_ptr<FusedWindow>> spare_fused_;  ///< Of channels that are not fused any more.
+  std::vector<std::unique_ptr<CompactPair>> compact_;      ///< By channel; of those that ever were kCompact.
+  std::size_t fused_windows_ = 0;                          ///< All that were made; each has a place there.
   std::vector<reliability::RoundTripEstimate> round_trips_;  ///< Of each, where the RTO adapts.
   FlatMap channel_of_host_;
   // What find() was last asked for with success, and gave; packets come in trains. Of the train, which is on

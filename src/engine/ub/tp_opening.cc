@@ -85,6 +85,7 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob, Lane lane
   made.kind = kind_of(lane);
   made.general = made.general || made.kind != ChannelKind::kReliable;
   set_fused(made, receive_first);
+  if (made.kind == ChannelKind::kCompact) open_compact(index);
   made.incarnation = incarnation;
   made.failures = failed;
   if (failed > 0) note_failed();
@@ -93,6 +94,8 @@ Result<std::uint32_t> TpLayer::open(TimePs now, const QueueBlob& blob, Lane lane
   made.remote_tpn = tpn_toward(config.host, incarnation, lane);
   ++made.generation;
   made.requests_max = blob.inbound_messages;
+  if (made.kind == ChannelKind::kCompact)
+    made.requests_max = std::min(made.requests_max, CompactPair::kWindow);
   made.mtu = std::min(config.mtu, blob.mtu);
   // UDP source ports from 49152 on (RFC 6335): one per channel, so that a flow keeps its path.
   made.entropy = static_cast<std::uint16_t>(

@@ -362,7 +362,7 @@ void TpLayer::end_lanes(TimePs now, std::uint32_t index, ChannelEvent event) {
   const wire::HostAddress remote = channel.remote;
   // The peer may spread by request without saying so: where a target keeps order, lanes always end together.
   const bool kept = channel.kind == ChannelKind::kReliable && channel.general;
-  const bool grouped = event == ChannelEvent::kFail && channel.kind != ChannelKind::kUnreliable &&
+  const bool grouped = event == ChannelEvent::kFail && repeats(channel.kind) &&
                        (kept || parts_.config.spread == ChannelSpread::kRequest);
   if (grouped || channel.lane == kFirstLane || channel.lane == kFusedLane) {
     end(find(remote, kFirstLane));

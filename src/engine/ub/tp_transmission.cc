@@ -90,7 +90,8 @@ bool TpLayer::choose_message(TimePs now, std::uint32_t index) {
   if (channel.numbering) return true;
   // The peer has promised places for so many requests. More would have to be dropped there, and what this
   // host answers could be stuck behind them.
-  const bool may_request = !channel.requests.empty() && channel.requests_open < channel.requests_max;
+  const bool may_request = !channel.requests.empty() && channel.requests_open < channel.requests_max &&
+                           (channel.kind != ChannelKind::kCompact || has_compact_number(index));
   const bool response = !channel.responses.empty() && (channel.response_turn || !may_request);
   if (!response && !may_request) return false;
   channel.response_turn = !response;
@@ -104,6 +105,8 @@ bool TpLayer::choose_message(TimePs now, std::uint32_t index) {
     channel.numbering_origin = PacketOrigin::kRequest;
     channel.numbering_object = channel.requests.pop(parts_.initiator.transactions(), &Transaction::next);
     parts_.initiator.numbering_begins(now, channel.numbering_object);
+    if (channel.kind == ChannelKind::kCompact)
+      channel.numbering_tpmsn = give_compact_number(index, channel.numbering_object);
   }
   return true;
 }
@@ -260,6 +263,10 @@ bool TpLayer::transmit_notification(wire::TrafficClassMask allowed, wire::Packet
   if (!congestion_.next_notification(index)) return false;
   address_packet(*channels_[index], out);
   out.traffic_class = wire::TrafficClass::kControl;
+  if (channels_[index]->kind == ChannelKind::kCompact) {
+    make_compact_notification(*channels_[index], out);
+    return true;
+  }
   out.ub.rtph.opcode = wire::TpOpcode::kCnp;
   out.ub.rtph.last = true;
   // Profile P2 has CETPH there instead of CNPETPH.
@@ -412,15 +419,14 @@ inline void TpLayer::departed(TimePs now, std::uint32_t index, TpChannel& channe
   packet.data = {};  // The reference went out with the packet.
   packet.state = PacketState::kSent;
   packet.sent_at = now;
-  if ((channel.timer_held || !channel.timer.running()) && channel.kind != ChannelKind::kUnreliable)
-    start_timer(now, index);
+  if ((channel.timer_held || !channel.timer.running()) && repeats(channel.kind)) start_timer(now, index);
   ++parts_.counters.packets_sent;
 }
 
 // [ns-3-UB, packet spray] Every data packet takes the next UDP source port, repetitions included.
 inline void TpLayer::spray(wire::Packet& out) {
   if (parts_.config.spread != ChannelSpread::kPacket) [[likely]]
-    return;
+    return;  // Always, where a jetty has CTP: check_transport().
   out.entropy = static_cast<std::uint16_t>(49152U + spray_++ % 16384U);
 }
 
@@ -444,11 +450,17 @@ inline void TpLayer::spray(wire::Packet& out) {
     --channel.unsent;
     ++parts_.counters.data_packets_sent;
     departed(now, index, channel, *packet);
-    if (channel.kind == ChannelKind::kUnreliable) [[unlikely]] {
-      make_datagram(out);
+    if (!repeats(channel.kind)) [[unlikely]] {
+      const bool compact = channel.kind == ChannelKind::kCompact;
+      if (compact) {
+        make_compact(channel, *packet, out);
+      } else {
+        make_datagram(out);
+      }
       // Its record may be in memory meanwhile; what is outstanding says where the counters stand.
       restore_counters(channel);
-      parts_.initiator.confirms_execution(true);  // That it has left is all that will ever be known of it.
+      // That a datagram has left is all that will ever be known of it. What goes over CTP is answered.
+      parts_.initiator.confirms_execution(!compact);
       acknowledge_before(now, index, channel.send_cursor);
       parts_.initiator.confirms_execution(false);
       settle_congestion(now, index, false);  // Nor does it stay in a controller's window.

@@ -77,6 +77,7 @@ Result<engine::ExchangeBlob> UbEngine::export_queue(engine::QueueId queue) const
     blob.numbering = jetty->numbering;
     blob.token = jetty->config.token;
     blob.service = jetty->config.service;
+    blob.transport = jetty->config.transport;
   }
   blob.host = parts_->config.host;
   blob.encapsulation = parts_->config.encapsulation;
@@ -118,11 +119,12 @@ Result<engine::PeerId> UbEngine::connect(TimePs now, engine::QueueId queue, std:
     if (lane == reliable_lane(queue, 0, channels)) channel = opened;
   }
   // The lane that the peer's requests need beside them, and that of own ones.
-  for (const Lane lane : {lane_of(decoded->service), lane_of(service)}) {
+  const Lane own_lane = lane_of(service, owner->config.transport);
+  for (const Lane lane : {lane_of(decoded->service, decoded->transport), own_lane}) {
     if (lane == kFirstLane) continue;
     const Result<std::uint32_t> opened = parts_->tp.open(now, *decoded, lane);
     if (!opened) return opened.error();
-    if (lane == lane_of(service)) channel = opened;
+    if (lane == own_lane) channel = opened;
   }
   const std::uint32_t incarnation = parts_->tp.channel(*home).incarnation;
   if (is_sequenced(service) && owner->tassn_oldest != owner->tassn_next &&
@@ -139,7 +141,7 @@ Result<engine::PeerId> UbEngine::connect(TimePs now, engine::QueueId queue, std:
   peer.used = true;
   peer.queue = queue;
   peer.channel = *channel;
-  if (parts_->config.spread == ChannelSpread::kRequest && lane_of(service) == kFirstLane) {
+  if (parts_->config.spread == ChannelSpread::kRequest && own_lane == kFirstLane) {
     peer.channels = channels;
   }
   peer.home = *home;

@@ -34,6 +34,7 @@ struct DeliveryChoice {
   verbs::Delivery delivery = verbs::Delivery::kDefault;         ///< Of each request.
   engine::ServiceMode service = engine::ServiceMode::kDefault;  ///< Of queues.
   bool reliable = true;  ///< False: nobody repeats what is lost, and nothing comes back.
+  engine::TransportMode transport = engine::TransportMode::kDefault;  ///< Of queues.
 };
 
 /// What a user sees of a protocol.

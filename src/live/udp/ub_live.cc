@@ -19,6 +19,10 @@ namespace {
 /// again.
 constexpr std::uint32_t kParkedPackets = 64;
 
+/// Requests of CTP that a client has under way: datagrams of 8 KiB that fit into a socket's buffer of the
+/// usual size.
+constexpr std::uint32_t kCompactSegments = 16;
+
 }  // namespace
 
 Result<std::unique_ptr<ub::UbEngine>> Ub::make(const EngineSettings& settings, EngineMemory& memory) {
@@ -26,6 +30,9 @@ Result<std::unique_ptr<ub::UbEngine>> Ub::make(const EngineSettings& settings, E
   config.host = settings.host;
   config.mtu = settings.mtu;
   config.service = settings.delivery.service;
+  config.transport = settings.delivery.transport;
+  // Nobody sends again what a socket has no room for.
+  if (config.transport == engine::TransportMode::kCompact) config.transactions_per_jetty = kCompactSegments;
   config.parked_packets = kParkedPackets;
   // A TPACK costs a datagram: one for several packets will do, long before the peer's timer.
   config.acknowledge_every = 16;

@@ -16,16 +16,19 @@ namespace wharf::live {
 template <>
 struct LiveProtocol<ub::UbEngine> {
   static constexpr std::array<std::string_view, 1> kCongestion{"none"};
-  static constexpr std::array<DeliveryChoice, 4> kDelivery{{
-      {"roi", verbs::Delivery::kDefault, engine::ServiceMode::kOrderedByInitiator, true},
-      {"rot", verbs::Delivery::kDefault, engine::ServiceMode::kOrderedByTarget, true},
-      {"rol", verbs::Delivery::kDefault, engine::ServiceMode::kOrderedByTransport, true},
-      {"uno", verbs::Delivery::kDefault, engine::ServiceMode::kUnordered, false},
+  static constexpr std::array<DeliveryChoice, 5> kDelivery{{
+      {.name = "roi", .service = engine::ServiceMode::kOrderedByInitiator},
+      {.name = "rot", .service = engine::ServiceMode::kOrderedByTarget},
+      {.name = "rol", .service = engine::ServiceMode::kOrderedByTransport},
+      {.name = "uno", .service = engine::ServiceMode::kUnordered, .reliable = false},
+      {.name = "ctp",
+       .service = engine::ServiceMode::kOrderedByInitiator,
+       .transport = engine::TransportMode::kCompact},
   }};
   static constexpr ProtocolDescription kDescription{.protocol = wire::Protocol::kUb,
                                                     .name = "ub",
                                                     .port = wire::kUboePort,
-                                                    .socket = {},
+                                                    .socket = {.trains = true},
                                                     .mtu_per_peer = true,
                                                     .congestion = kCongestion,
                                                     .delivery = kDelivery};

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/udp.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -85,58 +86,101 @@ std::uint32_t interface_mtu(std::uint32_t address) {
 
 namespace {
 
-/// Room for the TOS byte beside a datagram, as the system passes it: a byte in, an integer out.
-struct alignas(cmsghdr) ServiceField {
-  std::array<std::byte, CMSG_SPACE(sizeof(int))> bytes;
+/// Room for what goes beside a datagram: its TOS byte, which the system takes as an integer and gives as a
+/// byte, and the length of a train's frames, which it takes as 16 bits and gives as an integer.
+struct alignas(cmsghdr) Beside {
+  std::array<std::byte, 2 * CMSG_SPACE(sizeof(int))> bytes;
 };
 
+/// The bytes that one UDP datagram over IPv4 carries at most: those of a train.
+constexpr std::size_t kTrainBytes = 65'507;
+
 /// What came beside a datagram.
-std::uint8_t service_of(msghdr& header) {
+struct Told {
+  std::uint8_t service = 0;
+  std::size_t frame_bytes = 0;  ///< Of each frame of a train but the last; 0: it is no train.
+};
+
+Told told_beside(msghdr& header) {
+  Told told;
   for (const cmsghdr* field = CMSG_FIRSTHDR(&header); field != nullptr;
        field = CMSG_NXTHDR(&header, const_cast<cmsghdr*>(field))) {
-    if (field->cmsg_level == IPPROTO_IP && field->cmsg_type == IP_TOS) return *CMSG_DATA(field);
+    if (field->cmsg_level == IPPROTO_IP && field->cmsg_type == IP_TOS) told.service = *CMSG_DATA(field);
+    if (field->cmsg_level != IPPROTO_UDP || field->cmsg_type != UDP_GRO) continue;
+    int bytes = 0;
+    std::memcpy(&bytes, CMSG_DATA(field), sizeof bytes);
+    told.frame_bytes = bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
   }
-  return 0;
+  return told;
 }
 
-void write_service(ServiceField& room, std::uint8_t service) {
-  auto* field = reinterpret_cast<cmsghdr*>(room.bytes.data());
-  field->cmsg_level = IPPROTO_IP;
-  field->cmsg_type = IP_TOS;
-  field->cmsg_len = CMSG_LEN(sizeof(int));
-  const int value = service;
-  std::memcpy(CMSG_DATA(field), &value, sizeof value);
-}
+/// Writes fields beside a datagram that leaves.
+class BesideWriter {
+ public:
+  explicit BesideWriter(Beside& room) : room_(room) {}
+  template <typename Value>
+  void add(int level, int type, const Value& value) {
+    auto* field = reinterpret_cast<cmsghdr*>(room_.bytes.data() + length_);
+    field->cmsg_level = level;
+    field->cmsg_type = type;
+    field->cmsg_len = CMSG_LEN(sizeof value);
+    std::memcpy(CMSG_DATA(field), &value, sizeof value);
+    length_ += CMSG_SPACE(sizeof value);
+  }
+  std::size_t length() const { return length_; }
+
+ private:
+  Beside& room_;
+  std::size_t length_ = 0;
+};
 
 }  // namespace
 
-struct UdpSocket::Buffers {
-  std::array<std::array<std::byte, kFrameBytes>, kBatch> incoming;
-  std::array<iovec, kBatch> incoming_vectors;
-  std::array<iovec, kBatch> outgoing_vectors;
-  std::array<sockaddr_in, kBatch> sources;
-  std::array<sockaddr_in, kBatch> targets;
-  std::array<mmsghdr, kBatch> incoming_headers;
-  std::array<mmsghdr, kBatch> outgoing_headers;
-  std::array<ServiceField, kBatch> incoming_services;
-  std::array<ServiceField, kBatch> outgoing_services;
+/// Datagrams that one system call has brought, and how far they have been handed out.
+struct UdpSocket::Landing {
+  explicit Landing(std::size_t datagram_bytes)
+      : bytes(std::make_unique_for_overwrite<std::byte[]>(kBatch * datagram_bytes)) {
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      vectors[i] = {bytes.get() + i * datagram_bytes, datagram_bytes};
+      headers[i] = {};
+      headers[i].msg_hdr.msg_iov = &vectors[i];
+      headers[i].msg_hdr.msg_iovlen = 1;
+      headers[i].msg_hdr.msg_name = &sources[i];
+    }
+  }
+  bool empty() const { return at == count; }
+
+  std::unique_ptr<std::byte[]> bytes;
+  std::array<iovec, kBatch> vectors{};
+  std::array<sockaddr_in, kBatch> sources{};
+  std::array<mmsghdr, kBatch> headers{};
+  std::array<Beside, kBatch> beside{};
+  std::size_t count = 0;
+  std::size_t at = 0;      ///< The datagram whose frames come next,
+  std::size_t offset = 0;  ///< and where in it.
 };
 
-UdpSocket::UdpSocket(int descriptor, UdpEndpoint local, bool service_field)
-    : DatagramPort(descriptor, local), service_field_(service_field), buffers_(std::make_unique<Buffers>()) {
-  Buffers& b = *buffers_;
-  for (std::size_t i = 0; i < kBatch; ++i) {
-    b.incoming_vectors[i] = {b.incoming[i].data(), kFrameBytes};
-    b.incoming_headers[i] = {};
-    b.incoming_headers[i].msg_hdr.msg_iov = &b.incoming_vectors[i];
-    b.incoming_headers[i].msg_hdr.msg_iovlen = 1;
-    b.incoming_headers[i].msg_hdr.msg_name = &b.sources[i];
-    b.outgoing_headers[i] = {};
-    b.outgoing_headers[i].msg_hdr.msg_iov = &b.outgoing_vectors[i];
-    b.outgoing_headers[i].msg_hdr.msg_iovlen = 1;
-    b.outgoing_headers[i].msg_hdr.msg_name = &b.targets[i];
-    b.outgoing_headers[i].msg_hdr.msg_namelen = sizeof(sockaddr_in);
+struct UdpSocket::Departures {
+  Departures() {
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      headers[i] = {};
+      headers[i].msg_hdr.msg_name = &targets[i];
+      headers[i].msg_hdr.msg_namelen = sizeof(sockaddr_in);
+    }
   }
+  std::array<iovec, kBatch> vectors{};
+  std::array<sockaddr_in, kBatch> targets{};
+  std::array<mmsghdr, kBatch> headers{};
+  std::array<Beside, kBatch> beside{};
+};
+
+UdpSocket::UdpSocket(int descriptor, UdpEndpoint local, const SocketConfig& config)
+    : DatagramPort(descriptor, local),
+      config_(config),
+      cuts_(config.trains),
+      departures_(std::make_unique<Departures>()) {
+  landings_[0] = std::make_unique<Landing>(config.trains ? kTrainBytes : kFrameBytes);
+  if (config.trains) landings_[1] = std::make_unique<Landing>(kTrainBytes);
 }
 
 Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local, const SocketConfig& config) {
@@ -150,6 +194,8 @@ Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local, const SocketConfig& 
   const int on = 1;
   if (!config.udp_checksum) ::setsockopt(descriptor, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on);
   if (config.service_field) ::setsockopt(descriptor, IPPROTO_IP, IP_RECVTOS, &on, sizeof on);
+  // A system without it hands out frame by frame.
+  if (config.trains) ::setsockopt(descriptor, IPPROTO_UDP, UDP_GRO, &on, sizeof on);
   ::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &kSocketBufferBytes, sizeof kSocketBufferBytes);
   ::setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &kSocketBufferBytes, sizeof kSocketBufferBytes);
   sockaddr_in address = to_system(local);
@@ -165,16 +211,19 @@ Result<UdpSocket> UdpSocket::open(const UdpEndpoint& local, const SocketConfig& 
     return error;
   }
   Descriptor owner(descriptor);  // Its buffers may find no memory.
-  UdpSocket made(descriptor, from_system(address), config.service_field);
+  UdpSocket made(descriptor, from_system(address), config);
   owner.release();
   return made;
 }
 
 UdpSocket::UdpSocket(UdpSocket&& other) noexcept
     : DatagramPort(std::move(other)),
-      service_field_(other.service_field_),
+      config_(other.config_),
+      cuts_(other.cuts_),
       burst_(other.burst_),
-      buffers_(std::move(other.buffers_)) {
+      landings_(std::move(other.landings_)),
+      landing_(other.landing_),
+      departures_(std::move(other.departures_)) {
   other.descriptor_ = -1;
 }
 
@@ -182,80 +231,170 @@ UdpSocket::~UdpSocket() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+// --- Arrivals
+// ---------------------------------------------------------------------------------------------------
+
 std::size_t UdpSocket::receive() {
-  // One datagram is cheaper to take alone; a batch pays when the last call found something too.
-  const std::size_t count = burst_ ? receive_batch() : receive_one();
+  std::size_t count = cut(0);  // What the last call had no place for.
+  if (count < kBatch) {
+    if (config_.trains) landing_ = 1 - landing_;
+    land();
+    count = cut(count);
+  }
   burst_ = count != 0;
   return count;
 }
 
-std::size_t UdpSocket::receive_one() {
-  Buffers& b = *buffers_;
+/// Takes what has arrived. One datagram is cheaper to take alone; a batch pays when the last call found
+/// something too.
+void UdpSocket::land() {
+  Landing& landing = *landings_[landing_];
+  landing.at = landing.offset = 0;
+  landing.count = 0;
+  if (burst_) {
+    for (std::size_t i = 0; i < kBatch; ++i) prepare(i);
+    const int taken = ::recvmmsg(descriptor_, landing.headers.data(), kBatch, MSG_DONTWAIT, nullptr);
+    landing.count = taken > 0 ? static_cast<std::size_t>(taken) : 0;
+    return;
+  }
   ssize_t length = 0;
-  if (service_field_) {
+  mmsghdr& first = landing.headers[0];
+  if (config_.service_field || config_.trains) {
     prepare(0);
-    length = ::recvmsg(descriptor_, &b.incoming_headers[0].msg_hdr, MSG_DONTWAIT | MSG_TRUNC);
+    length = ::recvmsg(descriptor_, &first.msg_hdr, MSG_DONTWAIT | MSG_TRUNC);
   } else {
     socklen_t size = sizeof(sockaddr_in);
-    length = ::recvfrom(descriptor_, b.incoming[0].data(), kFrameBytes, MSG_DONTWAIT | MSG_TRUNC,
-                        reinterpret_cast<sockaddr*>(&b.sources[0]), &size);
+    length = ::recvfrom(descriptor_, landing.vectors[0].iov_base, landing.vectors[0].iov_len,
+                        MSG_DONTWAIT | MSG_TRUNC, reinterpret_cast<sockaddr*>(&landing.sources[0]), &size);
+    first.msg_hdr.msg_flags = 0;
   }
-  if (length < 0) return 0;
-  set_datagram(0, static_cast<std::size_t>(length), static_cast<std::size_t>(length) > kFrameBytes);
-  return 1;
-}
-
-std::size_t UdpSocket::receive_batch() {
-  Buffers& b = *buffers_;
-  for (std::size_t i = 0; i < kBatch; ++i) prepare(i);
-  const int count = ::recvmmsg(descriptor_, b.incoming_headers.data(), kBatch, MSG_DONTWAIT, nullptr);
-  if (count <= 0) return 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    const mmsghdr& header = b.incoming_headers[i];
-    set_datagram(i, header.msg_len, (header.msg_hdr.msg_flags & MSG_TRUNC) != 0);
-  }
-  return static_cast<std::size_t>(count);
+  if (length < 0) return;
+  first.msg_len = static_cast<unsigned>(length);
+  if (first.msg_len > landing.vectors[0].iov_len) first.msg_hdr.msg_flags |= MSG_TRUNC;
+  landing.count = 1;
 }
 
 /// The system has written lengths into the header of the datagram before.
 void UdpSocket::prepare(std::size_t index) {
-  msghdr& header = buffers_->incoming_headers[index].msg_hdr;
+  Landing& landing = *landings_[landing_];
+  msghdr& header = landing.headers[index].msg_hdr;
   header.msg_namelen = sizeof(sockaddr_in);
-  if (!service_field_) return;
-  header.msg_control = &buffers_->incoming_services[index];
-  header.msg_controllen = sizeof(ServiceField);
+  if (!config_.service_field && !config_.trains) return;
+  header.msg_control = &landing.beside[index];
+  header.msg_controllen = sizeof(Beside);
 }
 
-void UdpSocket::set_datagram(std::size_t index, std::size_t length, bool truncated) {
-  Buffers& b = *buffers_;
-  datagrams_[index] = {from_system(b.sources[index]),
-                       std::span(b.incoming[index]).first(truncated ? 0 : length),
-                       service_field_ ? service_of(b.incoming_headers[index].msg_hdr) : std::uint8_t{0}};
+/// Hands out frames of what has landed behind the first `count`, as far as there is place. Nothing is shown
+/// of a frame that is too long.
+std::size_t UdpSocket::cut(std::size_t count) {
+  Landing& landing = *landings_[landing_];
+  const bool tells = config_.service_field || config_.trains;
+  for (; !landing.empty() && count < kBatch; ++count) {
+    mmsghdr& header = landing.headers[landing.at];
+    const Told told = tells ? told_beside(header.msg_hdr) : Told{};
+    const std::size_t left = header.msg_len - landing.offset;
+    const std::size_t length = told.frame_bytes == 0 ? left : std::min(left, told.frame_bytes);
+    const bool whole = (header.msg_hdr.msg_flags & MSG_TRUNC) == 0 && length <= kFrameBytes;
+    const auto* bytes = static_cast<const std::byte*>(landing.vectors[landing.at].iov_base) + landing.offset;
+    datagrams_[count] = {from_system(landing.sources[landing.at]), std::span(bytes, whole ? length : 0),
+                         config_.service_field ? told.service : std::uint8_t{0}};
+    landing.offset += length;
+    if (landing.offset < header.msg_len) continue;
+    ++landing.at;
+    landing.offset = 0;
+  }
+  return count;
+}
+
+// --- Departures
+// -------------------------------------------------------------------------------------------------
+
+/// How many frames from `first` on, of `count`, may leave as one train: of one length, but for the last,
+/// which may be shorter, to one peer. [Linux udp(7), UDP_SEGMENT]
+std::size_t UdpSocket::train_length(std::size_t first, std::size_t count) const {
+  const Outgoing& engine = outgoing(first);
+  std::size_t bytes = engine.length;
+  std::size_t next = first + 1;
+  for (; next < count; ++next) {
+    const Outgoing& wagon = outgoing(next);
+    if (wagon.length > engine.length || wagon.length == 0 || wagon.to != engine.to ||
+        wagon.service != engine.service || bytes + wagon.length > kTrainBytes)
+      break;
+    bytes += wagon.length;
+    if (wagon.length < engine.length) return next + 1 - first;
+  }
+  return next - first;
+}
+
+/// Makes one piece for the system of `length` frames from `first` on.
+void UdpSocket::couple(std::size_t piece, std::size_t first, std::size_t length) {
+  Departures& leaving = *departures_;
+  const Outgoing& engine = outgoing(first);
+  leaving.targets[piece] = to_system(engine.to);
+  msghdr& header = leaving.headers[piece].msg_hdr;
+  header.msg_iov = &leaving.vectors[first];
+  header.msg_iovlen = length;
+  BesideWriter beside(leaving.beside[piece]);
+  if (config_.service_field) beside.add(IPPROTO_IP, IP_TOS, static_cast<int>(engine.service));
+  if (length > 1) beside.add(IPPROTO_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(engine.length));
+  header.msg_control = beside.length() == 0 ? nullptr : &leaving.beside[piece];
+  header.msg_controllen = beside.length();
 }
 
 void UdpSocket::send_queued(std::size_t count) {
-  Buffers& b = *buffers_;
+  Departures& leaving = *departures_;
+  std::array<std::size_t, kBatch> firsts{};
+  std::size_t pieces = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::span<std::byte> frame = outgoing_frame(i);
-    b.targets[i] = to_system(outgoing(i).to);
-    b.outgoing_vectors[i] = {frame.data(), frame.size()};
-    if (!service_field_) continue;
-    write_service(b.outgoing_services[i], outgoing(i).service);
-    msghdr& header = b.outgoing_headers[i].msg_hdr;
-    header.msg_control = &b.outgoing_services[i];
-    header.msg_controllen = sizeof(ServiceField);
+    leaving.vectors[i] = {frame.data(), frame.size()};
   }
-  std::size_t sent = 0;
-  while (sent < count) {
+  for (std::size_t first = 0; first < count; ++pieces) {
+    const std::size_t length = cuts_ ? train_length(first, count) : 1;
+    couple(pieces, first, length);
+    firsts[pieces] = first;
+    first += length;
+  }
+  for (std::size_t sent = 0; sent < pieces;) {
     const int done =
-        ::sendmmsg(descriptor_, b.outgoing_headers.data() + sent, static_cast<unsigned>(count - sent), 0);
-    if (done <= 0) {
-      if (done < 0 && errno == EINTR) continue;
-      ++dropped_;  // The first one failed: the network lost it.
-      ++sent;
+        ::sendmmsg(descriptor_, leaving.headers.data() + sent, static_cast<unsigned>(pieces - sent), 0);
+    if (done > 0) {
+      sent += static_cast<std::size_t>(done);
       continue;
     }
-    sent += static_cast<std::size_t>(done);
+    if (done < 0 && errno == EINTR) continue;
+    // The first one failed. The network lost it, or it is a train that this way does not take: one whose
+    // frames are longer than the interface carries, or whose interface makes no checksums.
+    const std::size_t length = leaving.headers[sent].msg_hdr.msg_iovlen;
+    if (length == 1) {
+      ++dropped_;
+    } else {
+      if (errno == EIO || errno == EOPNOTSUPP || errno == ENOPROTOOPT) cuts_ = false;
+      send_singly(firsts[sent], length);
+    }
+    ++sent;
+  }
+}
+
+void UdpSocket::send_singly(std::size_t first, std::size_t length) {
+  for (std::size_t i = first; i < first + length; ++i) {
+    Departures& leaving = *departures_;
+    sockaddr_in target = to_system(outgoing(i).to);
+    Beside room;
+    BesideWriter beside(room);
+    if (config_.service_field) beside.add(IPPROTO_IP, IP_TOS, static_cast<int>(outgoing(i).service));
+    msghdr header{};
+    header.msg_name = &target;
+    header.msg_namelen = sizeof target;
+    header.msg_iov = &leaving.vectors[i];
+    header.msg_iovlen = 1;
+    header.msg_control = beside.length() == 0 ? nullptr : &room;
+    header.msg_controllen = beside.length();
+    while (::sendmsg(descriptor_, &header, 0) < 0) {
+      if (errno == EINTR) continue;
+      ++dropped_;
+      break;
+    }
   }
 }
 

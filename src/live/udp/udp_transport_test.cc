@@ -5,6 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "live/udp/control_channel.h"
@@ -87,6 +90,115 @@ TEST(UdpSocket, NothingIsShownOfADatagramThatIsTooLong) {
   }
   ::close(from);
   EXPECT_EQ(seen, (std::vector<std::size_t>{0, UdpSocket::kFrameBytes, 0, 0, 1}));
+}
+
+/// Frame `number` of a test: its length and what it is filled with.
+struct Sent {
+  std::size_t length = 0;
+  std::uint8_t fill = 0;
+  bool operator==(const Sent&) const = default;
+};
+
+std::vector<Sent> frames(std::size_t count, std::size_t length, std::uint8_t first) {
+  std::vector<Sent> made;
+  for (std::size_t i = 0; i < count; ++i) made.push_back({length, static_cast<std::uint8_t>(first + i)});
+  return made;
+}
+
+void send(UdpSocket& from, const UdpEndpoint& to, const std::vector<Sent>& what, std::uint8_t service = 0) {
+  for (const Sent& each : what) {
+    const std::span<std::byte> room = from.queue(to, service);
+    std::fill_n(room.begin(), each.length, std::byte{each.fill});
+    from.set_queued_length(each.length);
+  }
+}
+
+/// What arrives, at most `most` frames. All of one receive() must be there together.
+std::vector<Sent> arrived(UdpSocket& at, std::size_t most) {
+  std::vector<Sent> seen;
+  for (int empty = 0; empty < 1000 && seen.size() < most;) {
+    const std::size_t count = at.receive();
+    EXPECT_LE(count, UdpSocket::kBatch);
+    if (count == 0) ++empty;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::span<const std::byte> bytes = at.datagram(i).bytes;
+      seen.push_back({bytes.size(), bytes.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(bytes[0])});
+      for (const std::byte each : bytes) EXPECT_EQ(each, bytes[0]);
+    }
+  }
+  return seen;
+}
+
+/// Whether the system joins and cuts, at the side that sends and at the one that receives; with UDP checksums
+/// off it takes no train, and each frame goes alone.
+struct Trains {
+  SocketConfig from;
+  SocketConfig to;
+};
+class UdpTrains : public ::testing::TestWithParam<Trains> {};
+INSTANTIATE_TEST_SUITE_P(Ends, UdpTrains,
+                         ::testing::Values(Trains{{.trains = true}, {.trains = true}},
+                                           Trains{{.trains = true}, {}}, Trains{{}, {.trains = true}},
+                                           Trains{{.udp_checksum = false, .trains = true}, {.trains = true}},
+                                           Trains{{.service_field = true, .trains = true},
+                                                  {.service_field = true, .trains = true}}));
+
+TEST_P(UdpTrains, FramesArriveAsTheyWereQueued) {
+  auto a = UdpSocket::open({kLoopback, 0}, GetParam().from);
+  auto b = UdpSocket::open({kLoopback, 0}, GetParam().to);
+  auto c = UdpSocket::open({kLoopback, 0}, GetParam().to);
+  ASSERT_TRUE(a.ok() && b.ok() && c.ok());
+  std::vector<Sent> to_b;
+  std::vector<Sent> to_c;
+  const auto both = [&](const std::vector<Sent>& what, bool b_is_to) {
+    (b_is_to ? to_b : to_c).insert((b_is_to ? to_b : to_c).end(), what.begin(), what.end());
+    send(*a, b_is_to ? b->local() : c->local(), what);
+  };
+  both(frames(7, 100, 1), true);   // A train,
+  both({{40, 8}}, true);           // its shorter end,
+  both(frames(3, 100, 9), true);   // and another,
+  both(frames(2, 200, 12), true);  // which longer ones end.
+  both({{1, 14}}, true);
+  both(frames(4, 100, 50), false);  // Somebody else's are not among them.
+  both(frames(3, 9000, 15), true);
+  a->flush();
+  both(frames(20, 9000, 20), true);  // More than a train holds.
+  a->flush();
+  EXPECT_EQ(arrived(*b, to_b.size()), to_b);
+  EXPECT_EQ(arrived(*c, to_c.size()), to_c);
+  EXPECT_EQ(a->dropped(), 0U);
+}
+
+// 90 frames of three trains: a receive() ends within a train, whose rest comes with the next.
+TEST_P(UdpTrains, ABatchEndsWithinATrain) {
+  auto a = UdpSocket::open({kLoopback, 0}, GetParam().from);
+  auto b = UdpSocket::open({kLoopback, 0}, GetParam().to);
+  ASSERT_TRUE(a.ok() && b.ok());
+  std::vector<Sent> all;
+  for (int train = 0; train < 3; ++train) {
+    const std::vector<Sent> some = frames(30, 64, static_cast<std::uint8_t>(1 + 30 * train));
+    all.insert(all.end(), some.begin(), some.end());
+    send(*a, b->local(), some);
+    a->flush();
+  }
+  EXPECT_EQ(arrived(*b, all.size()), all);
+  EXPECT_EQ(b->receive(), 0U);
+}
+
+TEST(UdpSocket, FramesOfOneTrainHaveOneServiceField) {
+  const SocketConfig config{.service_field = true, .trains = true};
+  auto a = UdpSocket::open({kLoopback, 0}, config);
+  auto b = UdpSocket::open({kLoopback, 0}, config);
+  ASSERT_TRUE(a.ok() && b.ok());
+  send(*a, b->local(), frames(3, 64, 1), 0xb8);
+  send(*a, b->local(), frames(3, 64, 4), 0x48);
+  a->flush();
+  std::vector<std::uint8_t> seen;
+  for (int round = 0; round < 1000 && seen.size() < 6; ++round) {
+    const std::size_t count = b->receive();
+    for (std::size_t i = 0; i < count; ++i) seen.push_back(b->datagram(i).service);
+  }
+  EXPECT_EQ(seen, (std::vector<std::uint8_t>{0xb8, 0xb8, 0xb8, 0x48, 0x48, 0x48}));
 }
 
 TEST(UdpSocket, KnowsWhatAnInterfaceCarries) {

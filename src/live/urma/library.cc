@@ -89,7 +89,7 @@ std::optional<std::uint32_t> address_in(const std::string& word) {
 /// The end of this process at an address.
 Result<std::unique_ptr<DatagramPort>> open_port(std::uint32_t address, std::uint16_t port) {
   if (!is_shared_memory(address)) {
-    auto socket = UdpSocket::open({address, port});
+    auto socket = UdpSocket::open({address, port}, {.trains = true});
     if (!socket) return socket.error();
     return std::unique_ptr<DatagramPort>(std::make_unique<UdpSocket>(*std::move(socket)));
   }

@@ -177,6 +177,10 @@ void draw_programs(KeyDraw& draw, DrawnRun& run) {
   }
   draw_program(draw, stack, world);
   draw_faults(draw, world && wire::tells_trims(stack.protocol));
+  if (world || stack.load_store) return;
+  visit_protocol(stack.protocol, [&]<typename P>(std::type_identity<P>) {
+    if constexpr (requires { P::draw_transport(draw, run.keys); }) P::draw_transport(draw, run.keys);
+  });
 }
 
 /// Engines on a wire, one of whose hosts is not to be relied on.

@@ -28,6 +28,7 @@ class Tracer;
 namespace wharf::sim {
 
 class KeyDraw;
+struct DrawnKey;
 
 /// One way to reach remote memory that a scenario can name.
 struct StackTraits {

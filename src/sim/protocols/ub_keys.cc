@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <optional>
 
 #include "base/units.h"
@@ -22,10 +23,11 @@ constexpr std::array<Choice<ub::LossRecovery>, 2> kRecoveries{{
     {"go_back_n", ub::LossRecovery::kGoBackN},
     {"selective", ub::LossRecovery::kSelective},
 }};
-constexpr std::array<Choice<wire::UbEncapsulation>, 4> kEncapsulations{{
+constexpr std::array<Choice<wire::UbEncapsulation>, 5> kEncapsulations{{
     {"udp", wire::UbEncapsulation::kUdp},
     {"ip_on_link", wire::UbEncapsulation::kIpOnLink},
     {"cna24", wire::UbEncapsulation::kCna24OnLink},
+    {"cna16", wire::UbEncapsulation::kCna16OnLink},
     {"openurma", wire::UbEncapsulation::kRawEthernet},
 }};
 
@@ -34,6 +36,11 @@ constexpr std::array<Choice<engine::ServiceMode>, 4> kServices{{
     {"rot", engine::ServiceMode::kOrderedByTarget},
     {"rol", engine::ServiceMode::kOrderedByTransport},
     {"uno", engine::ServiceMode::kUnordered},
+}};
+
+constexpr std::array<Choice<engine::TransportMode>, 2> kTransports{{
+    {"rtp", engine::TransportMode::kReliable},
+    {"ctp", engine::TransportMode::kCompact},
 }};
 
 constexpr std::array<Choice<ub::ChannelSpread>, 3> kSpreads{{
@@ -70,13 +77,10 @@ std::optional<congestion::ControllerConfig> controller_of(const SenderEnds& ends
   return controller_config(ends, network);
 }
 
-void bind_channels(Binder& binder, ub::UbConfig& ub) {
-  binder.choice<wire::UbEncapsulation>("encapsulation", ub.encapsulation, kEncapsulations,
-                                       "how packets of work requests are framed");
-  binder.choice<engine::ServiceMode>(
-      "service", ub.service, kServices,
-      "who keeps the order of a jetty's requests: initiator, target, channel, nobody");
-  binder.bytes("mtu", ub.mtu, "payload of one packet, a power of two; openurma at most 256B", 64, 8192);
+/// What only channels with packet numbers have.
+void bind_reliable(Binder& binder, ub::UbConfig& ub) {
+  const Binder::Section section(binder, "", ub.transport != engine::TransportMode::kCompact,
+                                "only UB work requests over ub.transport = \"rtp\" use it");
   binder.bytes("segment", ub.segment_bytes, "longest transaction segment, a multiple of the MTU", 64, 65536);
   binder.integer("channels", ub.channels,
                  "reliable TP channels per host pair; windows and bounds count for each", 1,
@@ -107,10 +111,27 @@ void bind_channels(Binder& binder, ub::UbConfig& ub) {
     binder.time("acknowledge_delay", ub.acknowledge_delay, "longest delay of an acknowledgement");
   }
   binder.integer("first_psn", ub.first_psn, "first packet sequence number of each channel", 0, (1 << 24) - 1);
+}
+
+void bind_channels(Binder& binder, ub::UbConfig& ub) {
+  binder.choice<wire::UbEncapsulation>("encapsulation", ub.encapsulation, kEncapsulations,
+                                       "how packets of work requests are framed; cna16 carries ctp alone");
+  binder.choice<engine::ServiceMode>(
+      "service", ub.service, kServices,
+      "who keeps the order of a jetty's requests: initiator, target, channel, nobody");
+  binder.choice<engine::TransportMode>("transport", ub.transport, kTransports,
+                                       "what carries a jetty's requests: reliable transport, or compact "
+                                       "transport, which numbers and repeats no "
+                                       "packet, on links that lose none");
+  binder.bytes("mtu", ub.mtu, "payload of one packet, a power of two; openurma at most 256B", 64, 8192);
+  bind_reliable(binder, ub);
   binder.integer("rnr_retry", ub.rnr_retry, "tries after receiver-not-ready; 7 is for ever", 0, 7);
   binder.integer("min_rnr_timer", ub.min_rnr_timer, "receiver-not-ready timer code", 0, 31);
-  binder.integer("err_timeout", ub.err_timeout,
-                 "longest wait for the answer to a confirmed request, 4.096 us * 2^n (URMA API)", 0, 31);
+  binder.integer(
+      "err_timeout", ub.err_timeout,
+      "longest wait for the answer to a confirmed request, with ctp to one that has left, 4.096 us * "
+      "2^n (URMA API)",
+      0, 31);
   {
     const Binder::Section faults(binder, "", false,
                                  "only where a target reports page faults, which no simulated host does");
@@ -169,7 +190,22 @@ void UbProtocol::bind(Binder& binder, Settings& ub, const ProtocolKeyScope& scop
               "jetty records of 48 bytes instead of 20 (OpenURMA 5.4)");
 }
 
-Result<void> UbProtocol::check(const Settings& settings, const LinkConfig&, const HostConfig&) {
+// [UB-Base 2.0.1 6.1] A loss would end its request with an error, and a program with it.
+Result<void> UbProtocol::check(const Settings& settings, const LinkConfig& link, const HostConfig&) {
+  if (needs_lossless_links(settings)) {
+    const auto refuse = [](std::string_view key, std::string_view found, std::string_view expected) {
+      return input_error(fmt::format(
+          "faults.{} {} with model.ub.transport = \"ctp\", which sends nothing again, expected {}", key,
+          found, expected));
+    };
+    const LinkFaults& faults = link.faults;
+    if (faults.loss > 0 && !faults.retry)
+      return refuse("loss", "is above 0", "0, or faults.link_retry = true");
+    if (faults.damage > 0 && !faults.retry)
+      return refuse("corruption", "is above 0", "0, or faults.link_retry = true");
+    if (faults.reordering > 0) return refuse("reordering", "is above 0", "0");
+    if (faults.damage_past_check > 0) return refuse("corruption_past_check", "is above 0", "0");
+  }
   return ub::validate(settings);
 }
 
@@ -202,6 +238,7 @@ Result<engine::Capabilities> UbProtocol::hardware_abilities(const Settings& sett
   };
   if (settings.encapsulation != wire::UbEncapsulation::kUdp)
     return refuse("encapsulation", "another framing", "\"udp\"");
+  if (settings.transport == engine::TransportMode::kCompact) return refuse("transport", "\"ctp\"", "\"rtp\"");
   if (settings.service != engine::ServiceMode::kOrderedByInitiator)
     return refuse("service", fmt::format("\"{}\"", engine::name(settings.service)), "\"roi\"");
   if (settings.mtu != sizes.mtu)
@@ -272,6 +309,29 @@ void UbProtocol::draw(KeyDraw& draw, const StackTraits& stack, bool world) {
 void UbProtocol::draw_requests(KeyDraw& draw) {
   if (draw.one_in(2)) draw.text("run.order_tag", draw.any({"relaxed", "strong"}));
   if (draw.one_in(3)) draw.flag("run.completion_in_order", false);
+}
+
+void UbProtocol::draw_transport(KeyDraw& draw, std::span<const DrawnKey> keys) {
+  const auto value = [&](std::string_view key) -> std::string_view {
+    for (const DrawnKey& each : keys)
+      if (each.key == key) return each.value;
+    return {};
+  };
+  // Texts stand in quotes.
+  const auto bytes = [&](std::string_view key) {
+    const std::string text(value(key));
+    return text.empty() ? std::uint64_t{4096} : std::strtoull(text.c_str() + 1, nullptr, 10);
+  };
+  const bool loses = !value("model.faults.loss").empty() || !value("model.faults.corruption").empty() ||
+                     !value("model.faults.reordering").empty();
+  const std::string_view service = value("model.ub.service");
+  const std::string_view verb = value("run.verb");
+  const bool fits = !verb.starts_with("\"send") || bytes("run.payload") <= bytes("model.ub.mtu");
+  if (loses || verb.empty() || !fits || (!service.empty() && service != "\"roi\"") ||
+      value("model.ub.spread") == "\"packet\"" || !draw.one_in(2)) {
+    return;
+  }
+  draw.essential("model.ub.transport", "ctp");
 }
 
 bool orders_requests(wire::Protocol protocol) { return protocol == wire::Protocol::kUb; }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,9 +80,15 @@ struct UbProtocol {
 
   static void draw(KeyDraw& draw, const StackTraits& stack, bool world);
   static void draw_requests(KeyDraw& draw);
+  /// After all else, which decides whether CTP can be.
+  static void draw_transport(KeyDraw& draw, std::span<const DrawnKey> keys);
   static void bind(Binder& binder, Settings& settings, const ProtocolKeyScope& scope);
   static bool fetches_contexts(const Settings& settings) { return settings.context_cache_entries > 0; }
   static std::uint64_t context_fetches(const Counters& counters) { return counters.context_fetches; }
+  /// Whether nothing is sent again, so that a run needs links and switches that lose and reorder nothing.
+  static bool needs_lossless_links(const Settings& settings) {
+    return settings.transport == engine::TransportMode::kCompact;
+  }
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static Result<void> check_program(const Settings& settings, const workload::WorkloadConfig& config,
                                     std::string_view section);

@@ -126,6 +126,7 @@ TEST_F(HardwareNicScenario, WhatItCannotDoIsRefusedByItsKey) {
       {{"model.stack=ub_ldst"}, "model.stack"},
       {{"model.ub.service=rot"}, "model.ub.service"},
       {{"model.ub.service=rol"}, "model.ub.service"},
+      {{"model.ub.transport=ctp"}, "model.ub.transport"},
       {{"model.ub.service=uno", "run.verb=write"}, "model.ub.service"},
       {{"model.ub.recovery=selective"}, "model.ub.recovery"},
       {{"model.ub.mtu=1KiB"}, "model.ub.mtu"},

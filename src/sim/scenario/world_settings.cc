@@ -203,6 +203,41 @@ void bind_world(Binder& binder, WorldSettings& world, const LinkConfig& link, St
   bind_world_fabric(binder, fabric);
 }
 
+namespace {
+
+/// Where the protocol repeats nothing, switches hold packets back instead of dropping them, and those of a
+/// flow stay on one path. model.faults.* have been looked at.
+Result<void> check_lossless(const ScenarioConfig& config, const FabricSettings& fabric) {
+  const bool needed = visit_protocol(config.protocol(), [&]<typename P>(std::type_identity<P>) {
+    if constexpr (requires { &P::needs_lossless_links; }) {
+      return P::needs_lossless_links(std::get<typename P::Settings>(config.protocols));
+    }
+    return false;
+  });
+  if (!needed) return {};
+  constexpr std::string_view kWhy = "with model.ub.transport = \"ctp\", which sends nothing again";
+  if (!fabric.lossless()) {
+    return input_error(fmt::format(
+        "fabric.flow_control leaves switches to drop packets {}, expected \"pause\" or \"credit\" "
+        "without trimming, fabric.queue_packets or fabric.queue_bdp_factor",
+        kWhy));
+  }
+  if (fabric.loss > 0) return input_error(fmt::format("fabric.loss is {} {}, expected 0", fabric.loss, kWhy));
+  if (fabric.controller != SenderController::kNone && fabric.controller != SenderController::kDcqcn) {
+    return input_error(
+        fmt::format("fabric.controller is \"{}\", which lives on acknowledgements, {}, expected \"none\" or "
+                    "\"dcqcn\"",
+                    name(fabric.controller), kWhy));
+  }
+  if (fabric.load_balancing != LoadBalancing::kEcmpHash) {
+    return input_error(fmt::format(
+        "fabric.load_balancing spreads the packets of a flow over paths {}, expected \"ecmp\"", kWhy));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
   PlannedWorld plan;
   if (!config.world.given) {
@@ -216,6 +251,7 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
       P::share(std::get<typename P::Settings>(config.protocols), settings, ends_of<P>(settings.ends));
     });
     if (settings.controller == SenderController::kDefault) settings.controller = SenderController::kNscc;
+    WHARF_TRY(check_lossless(config, settings));
     WHARF_TRY(check_links(settings.links, settings.loss, settings.flow_control, settings.trims()));
     auto topology = topology_of(settings);
     if (!topology) return topology.error();

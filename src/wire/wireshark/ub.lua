@@ -99,6 +99,14 @@ local function compact_transport(reader, state)
   entities(reader, reader:bits(4, 4), state)
 end
 
+-- Whether it is CTPH that stands behind UDP: it announces compact entity ids, and its UPI has bits where RTPH has an NLP
+-- that is none.
+local function compact_behind_udp(reader)
+  if reader:left() < 2 then return false end
+  local range = reader.tvb(reader.at, 2)
+  return range:bitfield(0, 1) == 0 and range:bitfield(4, 4) == 2 and range:bitfield(12, 4) > 3
+end
+
 -- The bytes of a packet that has no data: none, or the zeros that fill a short P2 frame up.
 local function no_data(reader, state)
   local rest = reader:left()
@@ -226,6 +234,7 @@ end
 -- Everything from the transport header on; `state.name` and `state.summary` become what is known of the packet.
 local function packet(reader, state)
   state.from, state.summary, state.pad = reader.at, "", 0
+  if state.transport == "RTP" and state.carrier.ip and compact_behind_udp(reader) then state.transport = "CTP" end
   if state.transport == "CTP" then
     compact_transport(reader, state)
   elseif state.transport ~= "bypass" then

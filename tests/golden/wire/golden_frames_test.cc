@@ -129,6 +129,13 @@ constexpr Profile kOpenUrma{"openurma", "Ethernet 0x88b5, NTH, RTPH", "OpenURMA 
                             UbEncapsulation::kRawEthernet, UbTransport::kRtp};
 constexpr Profile kCompact{"compact", "LPH configuration 9, CNA16 NTH, no transport header",
                            "UB-Base 2.0.1 7.2, 8.3", UbEncapsulation::kMemoryOnLink, UbTransport::kBypass};
+constexpr Profile kCtp{"ctp", "Ethernet, IPv4, UDP 4792, CTPH, UPIH, EIDH", "UB-Base 2.0.1 6.1, 6.2, 7.2",
+                       UbEncapsulation::kUdp, UbTransport::kCtp};
+constexpr Profile kCtpLink{"ctp_cna24", "LPH configuration 7, CNA24 NTH, CTPH, UPIH, EIDH",
+                           "UB-Base 2.0.1 6.1, 6.2, 7.2", UbEncapsulation::kCna24OnLink, UbTransport::kCtp};
+constexpr Profile kCtpShortLink{"ctp_cna16", "LPH configuration 6, CNA16 NTH, CTPH, UPIH, EIDH",
+                                "UB-Base 2.0.1 6.1, 6.2, 7.2", UbEncapsulation::kCna16OnLink,
+                                UbTransport::kCtp};
 
 Packet ub_frame(const Profile& profile) {
   Packet packet = ub_packet();
@@ -147,6 +154,11 @@ Packet ub_frame(const Profile& profile) {
     ub.rtph.psn = 0x12'3456;
     ub.rtph.tpmsn = 0x00'0077;
     ub.rtph.last = true;
+  }
+  if (ub.transport == UbTransport::kCtp) {
+    use_ctp(ub).entities = {1, 2};
+    ub.entities = UbEntities::kCompact;
+    ub.transport_partition = kDefaultUpi;
   }
   return packet;
 }
@@ -226,6 +238,36 @@ TEST(GoldenFrames, UbTransactions) {
                    std::string(profile.sections) + (response ? " (ATAH)" : " (BTAH and its extensions)"),
                    packet);
     }
+  }
+}
+
+// Full transaction headers behind one byte of transport and seven of partition and entities.
+TEST(GoldenFrames, UbCompactTransport) {
+  for (const Profile& profile : {kCtp, kCtpLink, kCtpShortLink}) {
+    for (const TaOpcode opcode : {TaOpcode::kSend, TaOpcode::kWrite, TaOpcode::kRead,
+                                  TaOpcode::kAtomicFetchAdd, TaOpcode::kTaack, TaOpcode::kReadResponse}) {
+      Packet packet = ub_frame(profile);
+      const bool response = (ta_layout(opcode) & kTaResponse) != 0;
+      if (response) {
+        fill_response(packet, opcode);
+      } else {
+        fill_request(packet, opcode);
+      }
+      if (opcode == TaOpcode::kWrite) {  // Three bytes of padding.
+        packet.payload = pattern_payload(1, 0, 21);
+        packet.ub.extension.maetah.length = 21;
+      }
+      expect_frame(fmt::format("ub/{}_{}", profile.prefix, file_name(ta_opcode_name(opcode))),
+                   fmt::format("{} ({:#04x}), {}", ta_opcode_name(opcode), static_cast<unsigned>(opcode),
+                               profile.framing),
+                   std::string(profile.sections) + (response ? " (ATAH)" : " (BTAH and its extensions)"),
+                   packet);
+    }
+    Packet packet = ub_frame(profile);
+    packet.ub.ctp.opcode = CtpOpcode::kCnp;
+    use_ack(packet.ub).cnp = Cnpetph{1, false};
+    expect_frame(fmt::format("ub/{}_tp_cnp", profile.prefix), fmt::format("CNP, {}", profile.framing),
+                 "UB-Base 2.0.1 6.2, 6.6 (CTPH opcode 1, CNPETPH)", packet);
   }
 }
 

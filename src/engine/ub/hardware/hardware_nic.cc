@@ -142,6 +142,8 @@ Result<engine::PeerId> HardwareNic::connect(TimePs, QueueId queue, std::span<con
     return refuse("found another framing at the peer, expected ub.encapsulation = \"udp\" at both hosts");
   if (blob->service != engine::ServiceMode::kOrderedByInitiator)
     return refuse("found another service mode at the peer, expected ub.service = \"roi\" at both hosts");
+  if (blob->transport != engine::TransportMode::kReliable)
+    return refuse("found another transport at the peer, expected ub.transport = \"rtp\" at both hosts");
   if (blob->target != wire::TargetContextType::kJetty)
     return refuse("found a group at the peer, expected a jetty");
   if (blob->mtu < state.sizes.mtu)
