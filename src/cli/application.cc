@@ -133,6 +133,13 @@ ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
     Options options = line.add_command(std::string(command->name()), std::string(command->summary()));
     options.add_flag("--json", console.json, "One JSON document on standard output");
     options.add_flag("-q,--quiet", console.quiet, "No progress and no remarks");
+    options
+        .add_option(
+            "--color", console.color,
+            "Colour verdicts, titles and errors: auto (on a terminal, unless NO_COLOR is set), always "
+            "or never")
+        .type_name("auto|always|never")
+        .one_of({"auto", "always", "never"});
     command->declare(options);
     line.set_examples(options, command->examples());
   }

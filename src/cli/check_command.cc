@@ -10,6 +10,8 @@
 #include "cli/fabric_check.h"
 #include "cli/interrupt.h"
 #include "cli/scenario_options.h"
+#include "cli/verbose.h"
+#include "report/wrapped_text.h"
 #include "sim/host/replay/trace_reader.h"
 #include "sim/scenario/estimate.h"
 #include "sim/scenario/run.h"
@@ -41,12 +43,14 @@ class CheckCommand : public Command {
   Result<ExitCode> run(const Console& console) override {
     // It writes nothing before its end, and a fabric takes long to lay out, to fill and to count.
     end_at_interrupt("wharf: interrupted; the cost was not estimated\n");
+    WHARF_TRY(scenario_.take_seed());
     WHARF_TRY(scenario_.read());
     const auto many = scenario_.many_hosts();
     if (!many) return many.error();
     if (*many) return check_fabric(scenario_, console);
     auto scenario = scenario_.load();
     if (!scenario) return scenario.error();
+    tell_inputs(scenario_, *scenario, console);
     if (scenario->config.program == sim::ProgramKind::kReplay) {
       const auto trace = sim::TraceReader::open(scenario->config.replay.trace);
       if (!trace) return trace.error();
@@ -85,14 +89,16 @@ class CheckCommand : public Command {
     const std::string hosts =
         estimate.hosts > 2 ? fmt::format("{} hosts, {} of them clients; ", estimate.hosts, estimate.clients)
                            : "";
-    return fmt::format(
-        "{} is valid: {}about {} operations, {} events, {:.1f} s on one core, {} MiB\n"
-        "(a sample of {} operations took {:.0f} ns per event here just now; {})\n",
-        scenario_.file, hosts, estimate.operations, estimate.events, estimate.seconds,
-        estimate.memory_bytes >> 20U, sample.operations, sample.cost.event_ns,
-        scenario.config.program == sim::ProgramKind::kReplay
-            ? "the rest of a trace may miss its caches more or less often"
-            : "loss-free runs stay within a factor of two");
+    const std::string cost = fmt::format(
+        "{} is valid: {}about {} operations, {} events, {:.1f} s on one core, {} MiB", scenario_.file, hosts,
+        estimate.operations, estimate.events, estimate.seconds, estimate.memory_bytes >> 20U);
+    const std::string basis =
+        fmt::format("(a sample of {} operations took {:.0f} ns per event here just now; {})",
+                    sample.operations, sample.cost.event_ns,
+                    scenario.config.program == sim::ProgramKind::kReplay
+                        ? "the rest of a trace may miss its caches more or less often"
+                        : "loss-free runs stay within a factor of two");
+    return report::in_lines(cost) + report::in_lines(basis);
   }
 
   ScenarioOptions scenario_;

@@ -171,6 +171,17 @@ std::vector<std::string> command_names(CLI::App& app) {
   return names;
 }
 
+/// Which commands have the option that another one was given; nothing where none has.
+std::string commands_with(CLI::App& root, const std::string& wrong) {
+  const std::string name = wrong.substr(0, wrong.find('='));
+  std::vector<std::string> having;
+  for (CLI::App* const command : root.get_subcommands([](CLI::App*) { return true; })) {
+    const auto named = [&name](const CLI::Option* option) { return option->check_name(name); };
+    if (!command->get_options(named).empty()) having.push_back(command->get_name());
+  }
+  return having.empty() ? std::string() : fmt::format(", an option of {}", fmt::join(having, ", "));
+}
+
 /// One sentence for a command line that CLI11 refused.
 std::string sentence_about(CLI::App& root, const CLI::ParseError& failure) {
   CLI::App& at = innermost(root);
@@ -181,8 +192,9 @@ std::string sentence_about(CLI::App& root, const CLI::ParseError& failure) {
   if (extras || (!names.empty() && !rest.empty())) {
     const std::string wrong = rest.empty() ? std::string(failure.what()) : rest.front();
     if (!wrong.empty() && wrong.front() == '-') {
-      return fmt::format("{}: unknown option {}{}", command, wrong,
-                         nearest_of(wrong, Options(&at).option_names()));
+      std::string meant = nearest_of(wrong, Options(&at).option_names());
+      if (meant.empty()) meant = commands_with(root, wrong);
+      return fmt::format("{}: unknown option {}{}", command, wrong, meant);
     }
     if (!names.empty()) {
       return fmt::format("{}: unknown command {}, expected one of {}{}", command, wrong,

@@ -48,10 +48,12 @@ class CompareCommand : public Command {
     }
     console.print(nlohmann::ordered_json{
         {"values", compared->values}, {"different", compared->different}, {"differences", list}});
-    if (compared->different != 0) console.print(table.text());
+    if (compared->different != 0) console.print(console.text_of(table));
+    const std::string verdict =
+        fmt::format("{} values compared, {} different{}", compared->values, compared->different,
+                    compared->different > limit_ ? fmt::format(", the first {} shown", limit_) : "");
     console.print(
-        fmt::format("{} values compared, {} different{}\n", compared->values, compared->different,
-                    compared->different > limit_ ? fmt::format(", the first {} shown", limit_) : ""));
+        console.painted(compared->different == 0 ? report::Tone::kGood : report::Tone::kBad, verdict) + "\n");
     return compared->different == 0 ? ExitCode::kDone : ExitCode::kJudgedFailed;
   }
 

@@ -93,19 +93,41 @@ std::string first_words(const Options& root) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+/// KEY=VALUE is one word, or three where `=` breaks words (COMP_WORDBREAKS): then what is completed is the
+/// value alone.
+constexpr std::string_view kBashValue =
+    "  local key='' glued=''\n"
+    "  if [[ $current == '=' ]]; then\n"
+    "    key=$previous current='' previous=${COMP_WORDS[COMP_CWORD-2]}\n"
+    "  elif [[ $previous == '=' ]] && ((COMP_CWORD > 3)); then\n"
+    "    key=${COMP_WORDS[COMP_CWORD-2]} previous=${COMP_WORDS[COMP_CWORD-3]}\n"
+    "    [[ $previous == '=' ]] && previous=${COMP_WORDS[COMP_CWORD-4]}\n"
+    "  elif [[ $previous == -* && $current != -* && $current == *=* ]]; then\n"
+    "    key=${current%%=*} glued=$key= current=${current#*=}\n"
+    "  fi\n"
+    "  [[ $key == -* ]] && previous=$key key=''\n";  // --option=value
+
 constexpr std::string_view kBashTail =
     "  if [[ -n $taken || ( -n $arguments && $current != -* ) ]]; then\n"
     "    local values=${taken:-$arguments}\n"
     "    case $values in\n"
     "      'list keys')\n"
-    "        COMPREPLY=($(compgen -S = -W \"$(wharf list keys --names 2>/dev/null)\" -- \"$current\"))\n"
     "        compopt -o nospace 2>/dev/null\n"
+    "        if [[ -n $key ]]; then\n"
+    "          local before=''\n"
+    "          [[ $current == *,* ]] && before=${current%,*},\n"
+    "          COMPREPLY=($(compgen -P \"$glued$before\" -W \"$(wharf list keys --values \"$key\" "
+    "2>/dev/null)\" \\\n"
+    "            -- \"${current##*,}\"))\n"
+    "        else\n"
+    "          COMPREPLY=($(compgen -S = -W \"$(wharf list keys --names 2>/dev/null)\" -- \"$current\"))\n"
+    "        fi\n"
     "        return ;;\n"
     "      list*)\n"
     "        COMPREPLY=($(compgen -W \"$(wharf $values --names 2>/dev/null)\" -- \"$current\")\n"
     "          $(compgen -f -- \"$current\")) ;;\n"
     "      words*) COMPREPLY=($(compgen -W \"${values#words}\" -- \"$current\")) ;;\n"
-    "      *) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
+    "      *) COMPREPLY=($(compgen -P \"$glued\" -f -- \"$current\")) ;;\n"
     "    esac\n"
     "    [[ -n $taken ]] && return\n"
     "  fi\n"
@@ -123,7 +145,9 @@ std::string bash_script(const Options& root) {
     for (const OptionText& option : level.options) {
       if (option.is_argument || option.takes.empty()) continue;
       for (const std::string& name : long_names(option))
-        taken += fmt::format("    '{} {}') taken='{}' ;;\n", level.path, name, values_of(option.takes));
+        taken += fmt::format("    '{}{} {}') taken='{}' ;;\n", level.path,
+                             level.path.find(' ') == std::string::npos ? " '*'" : "", name,
+                             values_of(option.takes));
     }
   }
   // The longer path is tried first: "study run" before "study".
@@ -147,9 +171,10 @@ std::string bash_script(const Options& root) {
              "    return\n"
              "  fi\n"
              "  ((COMP_CWORD > 2)) || nested=''\n"
+             "{}"
              "  case \"$command $nested\" in\n{}  esac\n"
-             "  case \"$command $previous\" in\n{}  esac\n",
-             first_words(root), ordered, taken) +
+             "  case \"$command $nested $previous\" in\n{}  esac\n",
+             first_words(root), kBashValue, ordered, taken) +
          std::string(kBashTail);
 }
 
@@ -157,14 +182,30 @@ std::string zsh_script(const Options& root) {
   return "autoload -U +X bashcompinit && bashcompinit\n" + bash_script(root);
 }
 
+constexpr std::string_view kFishKeys =
+    "function __wharf_keys\n"
+    "  set -l token (commandline -ct)\n"
+    "  if string match -q '*=*' -- $token\n"
+    "    set -l before (string replace -r '[^=,]*$' '' -- $token)\n"
+    "    for value in (wharf list keys --values (string replace -r '=.*' '' -- $token) 2>/dev/null)\n"
+    "      echo $before$value\n"
+    "    end\n"
+    "  else\n"
+    "    for key in (wharf list keys --names 2>/dev/null)\n"
+    "      echo $key=\n"
+    "    end\n"
+    "  end\n"
+    "end\n";
+
 std::string fish_values(const std::string& values) {
+  if (values == "list keys") return " -f -a '(__wharf_keys)'";
   if (values.starts_with("list ")) return fmt::format(" -a '(wharf {} --names 2>/dev/null)'", values);
   if (values.starts_with("words ")) return fmt::format(" -f -a '{}'", values.substr(6));
   return "";
 }
 
 std::string fish_script(const Options& root) {
-  std::string out;
+  std::string out(kFishKeys);
   for (const Options& command : root.commands()) {
     out += fmt::format("complete -c wharf -f -n __fish_use_subcommand -a {} -d '{}'\n", command.name(),
                        command.summary());

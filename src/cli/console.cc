@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/console.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+
+#include "cli/terminal.h"
+#include "report/wrapped_text.h"
 #include "wharf/schema_version.h"
 
 namespace wharf::cli {
@@ -44,13 +48,60 @@ void Console::print_document(const nlohmann::ordered_json& document) const {
         "\n");
 }
 
-void Console::remark(std::string_view text) const {
-  if (!quiet) std::fprintf(err, "wharf: %s\n", printable(text).c_str());
+report::Paint Console::paint() const {
+  if (json || !is_colored(out, color)) return {};
+  return colored;
 }
 
-void Console::error(std::string_view text) const {
-  const bool named = text.starts_with("wharf");
-  std::fprintf(err, "%s%s\n", named ? "" : "wharf: ", printable(text).c_str());
+std::string Console::painted(report::Tone tone, std::string_view text) const {
+  return report::painted(paint(), tone, text);
 }
+
+std::string Console::text_of(const report::TextTable& table) const {
+  return table.text(report::kTerminalColumns, paint());
+}
+
+std::string Console::text_of(const std::vector<report::Part>& parts) const {
+  return report::text_of(parts, paint());
+}
+
+std::string Console::folded(std::string_view text) const {
+  if (!is_terminal(out)) return std::string(text);
+  const std::size_t columns = terminal_size(out).columns;
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    // What fits keeps its blanks.
+    if (report::columns_of(line) <= columns) {
+      lines += line;
+      lines += '\n';
+    } else {
+      const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+      lines.append(blanks, ' ');
+      lines += report::in_lines(line, columns - std::min(columns, blanks));
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+void Console::tell(report::Tone tone, std::string_view text) const {
+  constexpr std::string_view kName = "wharf";
+  constexpr std::string_view kPrefix = "wharf: ";
+  std::string line = printable(text);
+  if (!line.starts_with(kName)) line.insert(0, kPrefix);
+  line = is_terminal(err) ? report::in_lines(line, terminal_size(err).columns) : line + "\n";
+  const std::size_t named = line.find(':');
+  if (!json && is_colored(err, color) && named != std::string::npos)
+    line = colored(tone, line.substr(0, named + 1)) + line.substr(named + 1);
+  std::fputs(line.c_str(), err);
+}
+
+void Console::remark(std::string_view text) const {
+  if (!quiet) tell(report::Tone::kHeading, text);
+}
+
+void Console::error(std::string_view text) const { tell(report::Tone::kBad, text); }
 
 }  // namespace wharf::cli

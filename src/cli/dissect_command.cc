@@ -15,6 +15,7 @@
 #include "base/nearest_name.h"
 #include "cli/command.h"
 #include "live/udp/live_protocol.h"
+#include "report/wrapped_text.h"
 #include "wire/capture_reader.h"
 #include "wire/dissect.h"
 
@@ -101,10 +102,11 @@ class DissectCommand : public Command {
                                          {"not_reencoded", tally.not_reencoded},
                                          {"frames", frames}});
     console.print(
-        fmt::format("{} frames: {} decoded, {} of other protocols, {} malformed, {} with a bad ICRC, {} that "
-                    "do not re-encode to the same bytes\n",
-                    tally.frames, tally.decoded, tally.foreign, tally.malformed, tally.icrc_bad,
-                    tally.not_reencoded) +
+        report::in_lines(fmt::format(
+            "{} frames: {} decoded, {} of other protocols, {} malformed, {} with a bad ICRC, {} that do not "
+            "re-encode to the same bytes",
+            tally.frames, tally.decoded, tally.foreign, tally.malformed, tally.icrc_bad,
+            tally.not_reencoded)) +
         foreign_text(tally));
     return ExitCode::kDone;
   }
@@ -175,10 +177,10 @@ class DissectCommand : public Command {
 
   void show(const Console& console, const wire::CapturedFrame& frame,
             const wire::Dissection& dissection) const {
-    console.print(fmt::format("{:>6} {:>4}.{:012} {} -> {} {}\n", frame.number, frame.seconds,
-                              frame.picoseconds, dissection.source, dissection.destination,
-                              dissection.summary));
-    if (verbose_ || frame_ != 0) console.print(wire::dissection_text(dissection));
+    console.print(console.folded(fmt::format("{:>6} {:>4}.{:012} {} -> {} {}\n", frame.number, frame.seconds,
+                                             frame.picoseconds, dissection.source, dissection.destination,
+                                             dissection.summary)));
+    if (verbose_ || frame_ != 0) console.print(console.folded(wire::dissection_text(dissection)));
   }
 
   static nlohmann::ordered_json as_json(const wire::CapturedFrame& frame,

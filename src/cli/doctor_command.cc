@@ -132,7 +132,7 @@ class DoctorCommand : public Command {
     findings.push_back(
         find_program("valgrind", "records memory traces", "no new memory traces: apt install valgrind"));
 
-    report::TextTable table({{"what"}, {"works"}, {"detail"}});
+    report::TextTable table({{"what"}, {"works", report::Align::kLeft, true}, {"detail"}});
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     bool good = true;
     for (const Finding& finding : findings) {
@@ -143,7 +143,7 @@ class DoctorCommand : public Command {
                       {"detail", finding.detail}});
       good = good && (finding.works || !finding.needed);
     }
-    console.print(std::string(version_text()) + "\n\n" + table.text());
+    console.print(std::string(version_text()) + "\n\n" + console.text_of(table));
     console.print(nlohmann::ordered_json{{"version", version()}, {"commit", commit()}, {"findings", list}});
     return good ? ExitCode::kDone : ExitCode::kEnvironment;
   }

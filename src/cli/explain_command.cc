@@ -12,6 +12,7 @@
 #include "cli/memory_check.h"
 #include "cli/run_text.h"
 #include "cli/scenario_options.h"
+#include "cli/verbose.h"
 #include "report/text_table.h"
 #include "sim/protocols/protocols.h"
 #include "sim/scenario/run.h"
@@ -41,9 +42,20 @@ class ExplainCommand : public Command {
     html_.declare(app);
   }
   Result<ExitCode> run(const Console& console) override {
+    WHARF_TRY(scenario_.take_seed());
     WHARF_TRY(scenario_.read());
+    const auto many = scenario_.many_hosts();
+    if (!many) return many.error();
     auto scenario = scenario_.load();
-    if (!scenario) return scenario.error();
+    if (!scenario) {
+      Error refused = scenario.error();
+      if (*many)
+        refused.message +=
+            "; of flows, --html of `wharf run` draws each, and observe.* (such as --set observe.period=1us) "
+            "writes series";
+      return refused;
+    }
+    tell_inputs(scenario_, *scenario, console);
     for (const std::string& line : scenario->no_influence) console.remark(line);
     WHARF_TRY(check_memory(*scenario, scenario_));
     WHARF_TRY(html_.open());
@@ -97,7 +109,7 @@ class ExplainCommand : public Command {
                           const std::string& title) {
     const sim::OperationEntry& entry = report.waterfall_operation;
     report::Page page("Where the nanoseconds go: " + title);
-    page.facts({{"scenario", scenario_.file},
+    page.facts({{"scenario", scenario_.name},
                 {"title", scenario.config.title},
                 {"operation", fmt::format("{}, counted from 0", operation_)},
                 {"latency", nanoseconds_text(as_nanoseconds(entry.latency)) + " ns"},

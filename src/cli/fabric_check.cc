@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/flow_samples.h"
+#include "cli/verbose.h"
 #include "report/counted.h"
 #include "report/wrapped_text.h"
 #include "sim/scenario/fabric_memory.h"
@@ -23,6 +24,7 @@ Result<ExitCode> check_fabric(const ScenarioOptions& scenario, const Console& co
   const sim::Topology& topology = inputs->topology.topology;
   const auto derived = sim::derive(*inputs, {topology, inputs->topology.names});
   if (!derived) return derived.error();
+  tell_inputs(scenario, *inputs, derived->derived, console);
   WHARF_TRY(sim::check_flows(topology, inputs->flows, derived->config));
   const sim::FabricSettings& settings = inputs->loaded.settings;
   std::uint64_t bytes = 0;

@@ -17,6 +17,7 @@
 #include "cli/progress.h"
 #include "cli/run_page.h"
 #include "cli/run_text.h"
+#include "cli/verbose.h"
 #include "report/counted.h"
 #include "report/part.h"
 #include "report/plot_drawing.h"
@@ -247,11 +248,11 @@ std::vector<report::Part> parts_of(const sim::FabricInputs& inputs, const sim::F
   return parts;
 }
 
-std::string text_of(const sim::FabricInputs& inputs, const TimedReport& timed,
-                    const std::vector<report::Part>& parts) {
+std::string text_of(const sim::FabricInputs& inputs, const TimedReport& timed, const std::string& parts) {
   const sim::FabricReport& report = timed.report;
-  std::string text = inputs.loaded.settings.title.empty() ? "" : inputs.loaded.settings.title + "\n";
-  text += report::text_of(parts);
+  std::string text =
+      inputs.loaded.settings.title.empty() ? "" : report::in_lines(inputs.loaded.settings.title);
+  text += parts;
   text += fmt::format(
       "{} packet-hops, {:.2f} M per second, {:.2f} s (set-up {:.2f} s)\nfingerprint {:#018x}\n", report.hops,
       timed.run_seconds > 0 ? static_cast<double>(report.hops) / timed.run_seconds / 1e6 : 0,
@@ -322,6 +323,7 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
   const sim::PortNames names(inputs->topology.topology, inputs->topology.names);
   auto derived = sim::derive(*inputs, names);
   if (!derived) return derived.error();
+  tell_inputs(request.scenario, *inputs, derived->derived, console);
   for (const std::string& line : derived->remarks) console.remark(line);
   derived->config.wire = request.bytes ? sim::WireMode::kBytes : sim::WireMode::kStructs;
   const bool observed = derived->config.observation.any();
@@ -404,7 +406,7 @@ Result<ExitCode> run_fabric(const FabricRunRequest& request, const Console& cons
   }
   console.print(results.summary);
   const std::vector<report::Part> parts = parts_of(*inputs, *report, results);
-  console.print(text_of(*inputs, *timed, parts));
+  console.print(text_of(*inputs, *timed, console.text_of(parts)));
   if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
   if (request.page->wanted())
     WHARF_TRY(write_page(request, *inputs, *report, results, parts, network, console));

@@ -3,11 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "workload/workload.h"
 
 namespace wharf::cli {
 namespace {
@@ -137,7 +142,7 @@ void add_key(Json& root, const sim::KeyDoc& key) {
     rest = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
   }
   Json schema = value_schema(key);
-  const std::string meaning = fmt::format("{} ({}; default {}{}{})", key.doc, key.expected, key.default_value,
+  const std::string meaning = fmt::format("{} ({}; {}{}{})", key.doc, key.expected, default_text(key),
                                           key.condition.empty() ? "" : "; ", key.condition);
   if (at->is_null()) {
     *at = std::move(schema);
@@ -152,6 +157,38 @@ void add_key(Json& root, const sim::KeyDoc& key) {
   *at = {{"anyOf", std::move(several)}, {"description", before + "\n" + meaning}};
 }
 
+/// Keys of a program of run.*, which one beside it has under program.NAME, too.
+std::vector<sim::KeyDoc> keys_beside(const std::vector<sim::KeyDoc>& keys) {
+  constexpr std::string_view kRun = "run.";
+  std::set<std::pair<std::string, std::string>> of_programs;  // Name and meaning.
+  for (int kind = 0; kind < workload::kWorkloadKindCount; ++kind) {
+    for (const workload::KeyDescription& each :
+         workload::describe_keys(static_cast<workload::WorkloadKind>(kind)))
+      of_programs.emplace(each.name, each.doc);
+  }
+  std::vector<sim::KeyDoc> beside;
+  for (const sim::KeyDoc& key : keys) {
+    if (!key.path.starts_with(kRun)) continue;
+    std::string name = key.path.substr(kRun.size());
+    if (!of_programs.contains({name, key.doc})) continue;
+    beside.push_back(key);
+    beside.back().path = fmt::format("program.NAME.{}", name);
+  }
+  return beside;
+}
+
+/// What `path`, of a scenario, is called where keys are listed.
+std::string listed_name(std::string_view path) {
+  const auto first = path.find('.');
+  const auto second = first == std::string_view::npos ? first : path.find('.', first + 1);
+  if (second == std::string_view::npos) return std::string(path);
+  const std::string_view rest = path.substr(second + 1);
+  if (path.starts_with("group.") && rest.starts_with("model.")) return std::string(rest);
+  if (path.starts_with("group.") || path.starts_with("program."))
+    return fmt::format("{}NAME.{}", path.substr(0, first + 1), rest);
+  return std::string(path);
+}
+
 Json expectations_schema() {
   const Json number{{"type", "number"}};
   Json table{{"type", "object"}, {"additionalProperties", false}, {"required", {"value"}}};
@@ -162,6 +199,34 @@ Json expectations_schema() {
 }
 
 }  // namespace
+
+std::string default_text(const sim::KeyDoc& key) {
+  return key.default_value.empty() ? std::string("no default") : fmt::format("default {}", key.default_value);
+}
+
+std::vector<std::string> listed_values(const std::vector<sim::KeyDoc>& keys, std::string_view path) {
+  const std::string name = listed_name(path);
+  std::vector<std::string> values;
+  const auto add = [&values](std::string_view value) {
+    if (!value.empty() && std::find(values.begin(), values.end(), value) == values.end())
+      values.emplace_back(value);
+  };
+  const auto add_all = [&](const std::vector<sim::KeyDoc>& some) {
+    for (const sim::KeyDoc& key : some) {
+      if (key.path != name) continue;
+      const ValueKind kind = kind_of(key);
+      for (const std::string& choice : kind.choices) add(choice);
+      if (kind.type == "flag") {
+        add("true");
+        add("false");
+      }
+      add(kind.word);
+    }
+  };
+  add_all(keys);
+  add_all(keys_beside(keys));
+  return values;
+}
 
 nlohmann::ordered_json key_data(const sim::KeyDoc& key, std::string_view runs) {
   const ValueKind kind = kind_of(key);
@@ -187,6 +252,7 @@ nlohmann::ordered_json scenario_schema(const std::vector<sim::KeyDoc>& keys) {
             {"type", "object"},
             {"additionalProperties", false}};
   for (const sim::KeyDoc& key : keys) add_key(root, key);
+  for (const sim::KeyDoc& key : keys_beside(keys)) add_key(root, key);
   root["properties"]["expect"] = expectations_schema();
   return root;
 }

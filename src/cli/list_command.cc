@@ -8,11 +8,14 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "base/nearest_name.h"
 #include "cli/command.h"
 #include "cli/key_schema.h"
 #include "report/text_table.h"
+#include "report/wrapped_text.h"
 #include "sim/protocols/protocols.h"
 #include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/scenario.h"
@@ -53,6 +56,29 @@ std::string meaning_of(const fs::path& path) {
     if (meaning.empty() && line.starts_with("# ")) meaning = line.substr(2);
   }
   return meaning;
+}
+
+/// Names longer than this stand alone above what they mean.
+constexpr std::size_t kLongestNameBeside = 30;
+
+/// The items of `kind` as a table, or one below another where names are long.
+std::string text_of(std::string_view kind, const std::vector<Item>& items, const Console& console) {
+  const bool beside = std::all_of(items.begin(), items.end(), [](const Item& item) {
+    return report::columns_of(item.name) <= kLongestNameBeside;
+  });
+  if (beside) {
+    report::TextTable table({{std::string(kind)}, {""}});
+    for (const Item& item : items) table.add_row({item.name, item.meaning});
+    return console.text_of(table);
+  }
+  constexpr std::size_t kIndent = 4;
+  std::string text;
+  for (const Item& item : items) {
+    text += console.painted(report::Tone::kHeading, item.name) + "\n";
+    for (const std::string& line : report::wrap(item.meaning, report::kTerminalColumns - kIndent))
+      text += line.empty() ? "" : std::string(kIndent, ' ') + line + "\n";
+  }
+  return text;
 }
 
 /// The files of a kind of data in all data folders; of two with one name, the one that would be taken.
@@ -128,7 +154,7 @@ std::vector<Item> keys() {
   const auto add = [&](const std::vector<sim::KeyDoc>& keys, std::string_view where) {
     for (const sim::KeyDoc& key : keys) {
       items.push_back(
-          {key.path, fmt::format("{}{} ({}; default {}{}{})", where, key.doc, key.expected, key.default_value,
+          {key.path, fmt::format("{}{} ({}; {}{}{})", where, key.doc, key.expected, default_text(key),
                                  key.condition.empty() ? "" : "; ", key.condition)});
     }
   };
@@ -157,6 +183,14 @@ constexpr std::array<Kind, 12> kKinds{{
     {"keys", [] { return Result(keys()); }},
 }};
 
+/// Keys whose values are names that another list has.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kKeysOfLists{{
+    {"model.profile", "profiles"},
+    {"run.trace", "traces"},
+    {"traffic.collective", "collectives"},
+    {"traffic.arrivals", "sizes"},
+}};
+
 class ListCommand : public Command {
  public:
   std::string_view name() const override { return "list"; }
@@ -166,6 +200,7 @@ class ListCommand : public Command {
            "  wharf list scenarios\n"
            "  wharf list profiles --names\n"
            "  wharf list keys --json\n"
+           "  wharf list keys --values model.stack\n"
            "  wharf list keys --schema > scenario.schema.json\n";
   }
   void declare(Options& app) override {
@@ -177,6 +212,10 @@ class ListCommand : public Command {
     app.add_flag("--schema", schema_,
                  "The JSON schema of a scenario file, by which editors check TOML (with keys)");
     app.add_flag("--names", names_, "Only the names, one on each line");
+    app.add_option("--values", values_of_,
+                   "The values of this key, one on each line, where they can be listed (with keys)")
+        .type_name("KEY")
+        .not_empty();
   }
   Result<ExitCode> run(const Console& console) override {
     std::vector<std::string_view> names;
@@ -188,26 +227,22 @@ class ListCommand : public Command {
                                      nearest ? fmt::format("; did you mean {}?", *nearest) : std::string()));
     }
     if (schema_) return print_schema(console);
+    if (!values_of_.empty()) return print_values(console);
     nlohmann::ordered_json document;
     std::string text;
     for (const Kind& kind : kKinds) {
       if (!what_.empty() && kind.name != what_) continue;
       if (what_.empty() && (kind.name == "keys" || kind.name == "stages" || kind.name == "litmus"))
         continue;  // Long; asked for by name.
-      report::TextTable table({{std::string(kind.name)}, {""}});
       nlohmann::ordered_json list = nlohmann::ordered_json::array();
       const auto items = kind.items();
       if (!items) return items.error();
       for (const Item& item : *items) {
-        if (names_) {
-          text += item.name + "\n";
-        } else {
-          table.add_row({item.name, item.meaning});
-        }
+        if (names_) text += item.name + "\n";
         list.push_back({{"name", item.name}, {"meaning", item.meaning}});
       }
       if (kind.name == "keys") list = key_list();
-      if (!names_) text += table.text() + "\n";
+      if (!names_) text += text_of(kind.name, *items, console) + "\n";
       document[std::string(kind.name)] = list;
     }
     console.print(std::string_view(text));
@@ -221,10 +256,35 @@ class ListCommand : public Command {
   Result<ExitCode> print_schema(const Console& console) const {
     if (what_ != "keys")
       return Error{ErrorKind::kUsage, "wharf list: --schema is for keys, expected wharf list keys --schema"};
+    console.write(scenario_schema(all_keys()).dump(2) + "\n");
+    return ExitCode::kDone;
+  }
+
+  Result<ExitCode> print_values(const Console& console) const {
+    if (what_ != "keys")
+      return Error{ErrorKind::kUsage,
+                   "wharf list: --values is for keys, expected wharf list keys --values KEY"};
+    std::vector<std::string> values = listed_values(all_keys(), values_of_);
+    for (const auto& [key, list] : kKeysOfLists) {
+      if (values_of_ != key) continue;
+      const auto kind =
+          std::find_if(kKinds.begin(), kKinds.end(), [&list](const Kind& each) { return each.name == list; });
+      const auto items = kind->items();
+      if (!items) return items.error();
+      for (const Item& item : *items) values.push_back(item.name);
+    }
+    console.print(nlohmann::ordered_json{{"key", values_of_}, {"values", values}});
+    std::string text;
+    for (const std::string& value : values) text += value + "\n";
+    console.print(std::string_view(text));
+    return ExitCode::kDone;
+  }
+
+  /// Those of runs of programs, then those of runs of flows.
+  static std::vector<sim::KeyDoc> all_keys() {
     std::vector<sim::KeyDoc> keys = sim::every_key();
     for (sim::KeyDoc& key : sim::every_fabric_key()) keys.push_back(std::move(key));
-    console.write(scenario_schema(keys).dump(2) + "\n");
-    return ExitCode::kDone;
+    return keys;
   }
 
   /// Every key as data: those of runs of programs, then those of runs of flows.
@@ -238,6 +298,7 @@ class ListCommand : public Command {
   std::string what_;
   bool schema_ = false;
   bool names_ = false;
+  std::string values_of_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "cli/progress.h"
 #include "report/counted.h"
 #include "report/text_table.h"
+#include "report/wrapped_text.h"
 #include "sim/litmus/parser.h"
 #include "sim/litmus/verdict.h"
 #include "wharf/data_folders.h"
@@ -28,7 +29,8 @@ namespace {
 
 /// A file and what it says.
 struct LitmusFile {
-  std::string path;
+  std::string name;  ///< As it was asked for,
+  std::string path;  ///< and as it was found.
   std::string text;
   sim::LitmusProgram program;
   std::vector<sim::LitmusDesign> designs;
@@ -156,7 +158,7 @@ Result<LitmusFile> LitmusCommand::load(const std::string& name) const {
   if (write_before_read_) program->settings.order.write_before_annotated_read = true;
   auto designs = chosen_designs(path, *program);
   if (!designs) return designs.error();
-  return LitmusFile{path, text, std::move(*program), std::move(*designs)};
+  return LitmusFile{name, path, text, std::move(*program), std::move(*designs)};
 }
 
 Result<std::vector<sim::LitmusDesign>> LitmusCommand::chosen_designs(
@@ -235,7 +237,7 @@ report::Page litmus_page(const std::vector<Explored>& explored, const std::strin
   page.verdict(holds, holds ? "holds" : "fails", verdict + ".");
   for (const Explored& each : explored) {
     const sim::LitmusProgram& program = each.file->program;
-    page.section(program.name, {}, each.file->path);
+    page.section(program.name, {}, each.file->name);
     page.verdict(!each.fails, each.fails ? "fails" : "holds", program.description);
     page.table(each.table);
     if (!each.traces.empty()) {
@@ -259,8 +261,11 @@ Result<ExitCode> LitmusCommand::explore_all(const Console& console, const std::v
   Progress progress(console, "litmus");
   for (std::size_t at = 0; at < files.size(); ++at) {
     const LitmusFile& file = files[at];
-    report::TextTable table(
-        {{"design"}, {"outcome"}, {"stated"}, {"found"}, {"states", report::Align::kRight}});
+    report::TextTable table({{"design"},
+                             {"outcome"},
+                             {"stated"},
+                             {"found", report::Align::kLeft, true},
+                             {"states", report::Align::kRight}});
     nlohmann::ordered_json designs = nlohmann::ordered_json::array();
     std::string traces;
     bool fails = false;
@@ -280,9 +285,10 @@ Result<ExitCode> LitmusCommand::explore_all(const Console& console, const std::v
     explored.push_back({&file, fails, table, traces});
     document.push_back(
         {{"file", file.path}, {"name", file.program.name}, {"fails", fails}, {"designs", designs}});
-    console.print(fmt::format("{}: {}{}{}\n{}{}\n", file.path, file.program.name,
-                              file.program.description.empty() ? "" : ", ", file.program.description,
-                              table.text(), traces));
+    const std::string head =
+        report::in_lines(fmt::format("{}: {}{}{}", file.path, file.program.name,
+                                     file.program.description.empty() ? "" : ", ", file.program.description));
+    console.print(fmt::format("{}{}{}\n", head, console.text_of(table), console.folded(traces)));
   }
   const std::string bound = is_complete
                                 ? std::string("every order explored")
@@ -290,7 +296,7 @@ Result<ExitCode> LitmusCommand::explore_all(const Console& console, const std::v
                                               report::counted(options_.limits.states, "state", "states"));
   const std::string verdict = fmt::format("{} of {} programs behave as stated, {} states, {}",
                                           files.size() - failing, files.size(), states, bound);
-  console.print(verdict + "\n");
+  console.print(console.painted(failing == 0 ? report::Tone::kGood : report::Tone::kBad, verdict) + "\n");
   console.print(nlohmann::ordered_json{
       {"programs", document}, {"failing", failing}, {"states", states}, {"complete", is_complete}});
   if (html_.wanted()) {

@@ -22,6 +22,11 @@ constexpr std::string_view kExitCodes =
     ".TP\n.B 6\nA bug of wharf.\n"
     ".TP\n.B 130\nInterrupted.\n";
 
+constexpr std::string_view kColor =
+    ".SH ENVIRONMENT\n"
+    ".TP\n.B NO_COLOR\nIf it holds anything: no colour, unless --color always asks for it.\n"
+    ".TP\n.B TERM\n\"dumb\": likewise.\n";
+
 constexpr std::string_view kData =
     ".SH FILES\n"
     "Profiles, scenarios, studies, traces and litmus programs are found by name.\n"
@@ -106,7 +111,8 @@ std::string manual_page_of_all(const Options& root) {
          "live between processes.\n"
          "Each command has a page of its own, such as\n.BR wharf\\-run (1).\n"
          ".SH COMMANDS\n" +
-         list_of(root.commands(), "wharf ") + std::string(kData) + std::string(kExitCodes) +
+         list_of(root.commands(), "wharf ") + std::string(kData) + std::string(kColor) +
+         std::string(kExitCodes) +
          ".SH \"SEE ALSO\"\n.BR wharf\\-run (1),\n.BR wharf\\-list (1),\n.BR wharf\\-help (1)\n";
 }
 
@@ -123,7 +129,7 @@ std::string manual_page(const Options& command, std::string_view examples) {
         fmt::format(".SH \"{}\"\n{}\n.PP\n{}", roff(whole), roff(nested.summary()), synopsis(whole, nested)) +
         entries(nested);
   }
-  return out + std::string(kExitCodes) + ".SH \"SEE ALSO\"\n.BR wharf (1)\n";
+  return out + std::string(kExitCodes) + std::string(kColor) + ".SH \"SEE ALSO\"\n.BR wharf (1)\n";
 }
 
 }  // namespace wharf::cli

@@ -331,13 +331,13 @@ class PerfCommand : public Command {
     using report::Align;
     report::TextTable table({{"operation"},
                              {"bytes", Align::kRight},
-                             {"iterations", Align::kRight},
+                             {"count", Align::kRight},
                              {"min us", Align::kRight},
                              {"median us", Align::kRight},
                              {"99% us", Align::kRight},
                              {"99.9% us", Align::kRight},
                              {"max us", Align::kRight},
-                             {"messages/s", Align::kRight},
+                             {"messages per s", Align::kRight},
                              {"Gbit/s", Align::kRight}});
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Row& row : rows) {
@@ -394,10 +394,10 @@ class PerfCommand : public Command {
                                          {"results", list}});
     const bool sealed =
         std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.measurement.sealed; });
-    std::string text =
-        fmt::format("{} over {}{}, concurrency {}\n{}", live::format_place(config.server),
-                    live::name(config.protocol), sealed ? ", sealed" : "", concurrency, table.text());
-    if (rivals_.wanted()) text += "\n" + rivals_.table().text() + "\n";
+    std::string text = fmt::format("{} over {}{}, concurrency {}\n{}", live::format_place(config.server),
+                                   live::name(config.protocol), sealed ? ", sealed" : "", concurrency,
+                                   console.text_of(table));
+    if (rivals_.wanted()) text += "\n" + console.text_of(rivals_.table()) + "\n";
     std::string notes;
     std::uint64_t checks = 0;
     for (const Row& row : rows) {

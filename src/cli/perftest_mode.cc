@@ -85,7 +85,7 @@ void print(const Console& console, const live::PerftestConfig& config, const liv
                            {"median us", Align::kRight},
                            {"99% us", Align::kRight},
                            {"max us", Align::kRight},
-                           {"messages/s", Align::kRight},
+                           {"messages per s", Align::kRight},
                            {"Gbit/s", Align::kRight}});
   const auto time = [&latency](std::int64_t value) {
     return latency.count() == 0 ? std::string() : fmt::format("{:.2f}", microseconds(value));
@@ -103,7 +103,7 @@ void print(const Console& console, const live::PerftestConfig& config, const liv
   console.print(fmt::format("{} of perftest, as its {}, with {}, path MTU {}{}\n{}{}", kind.name,
                             config.traffic.server ? "server" : "client", live::format_endpoint(result.peer),
                             result.path_mtu, kind.ping_pong() ? "; half of each round trip" : "",
-                            table.text(), notes));
+                            console.text_of(table), notes));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ Progress::Progress(const Console& console, std::string what)
       next_(start_ + (bar_ ? Clock::duration(kQuietTime) : Clock::duration(kHeartbeat))) {}
 
 Progress::~Progress() {
-  if (drawn_) std::fputs("\r\033[K", console_.err);
+  if (drawn_) std::fputs(std::string(control::kLineAgain).c_str(), console_.err);
 }
 
 void Progress::update(double fraction, std::string_view detail) {
@@ -64,7 +64,8 @@ void Progress::show(std::optional<double> fraction, std::string_view detail) {
     line = fmt::format("{}: {}, {} so far", what_, detail, duration(elapsed));
   }
   line.resize(std::min(line.size(), std::max<std::size_t>(terminal_size(console_.err).columns, 21) - 1));
-  std::fprintf(console_.err, "\r\033[K%s", line.c_str());
+  line.insert(0, control::kLineAgain);
+  std::fputs(line.c_str(), console_.err);
   std::fflush(console_.err);
   drawn_ = true;
 }

@@ -509,7 +509,7 @@ class RdmoCommand : public Command {
                                 { "results",
                                   list }},
          fmt::format("{} B records, client to worker over {}, worker to target {}\n{}{}", config.bytes,
-                     transports_, unshared_ ? "by UCX" : "in shared memory", table.text(),
+                     transports_, unshared_ ? "by UCX" : "in shared memory", console.text_of(table),
                      interrupted ? "interrupted: partial results\n" : ""));
     return interrupted ? ExitCode::kInterrupted : ExitCode::kDone;
   }

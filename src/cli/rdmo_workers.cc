@@ -112,7 +112,7 @@ Result<ExitCode> RdmoWorkers::run_list(const Console& console) const {
     table.add_row(row);
   }
   console.print(nlohmann::ordered_json{{"workers", list}});
-  console.print(workers->empty() ? "no worker of yours runs on this machine\n" : table.text());
+  console.print(workers->empty() ? "no worker of yours runs on this machine\n" : console.text_of(table));
   return ExitCode::kDone;
 }
 

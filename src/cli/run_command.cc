@@ -17,6 +17,7 @@
 #include "cli/run_page.h"
 #include "cli/run_text.h"
 #include "cli/scenario_options.h"
+#include "cli/verbose.h"
 #include "cli/verification.h"
 #include "cli/world_plots.h"
 #include "report/plot_drawing.h"
@@ -44,7 +45,7 @@ class RunCommand : public Command {
   std::string_view examples() const override {
     return "  wharf run fetch-64-bytes\n"
            "  wharf run lossy-writes --out out/lossy --capture --timeline\n"
-           "  wharf run key-value --set model.stack=roce_dma --set run.seed=7\n"
+           "  wharf run key-value --set model.stack=roce_dma --seed 7\n"
            "  wharf run incast --set fabric.controller=swift\n"
            "  wharf run --cm scenarios/permutation-16.cm --profile htsim-uec \\\n"
            "      --out out/permutation\n"
@@ -69,6 +70,7 @@ class RunCommand : public Command {
     app.add_option("-o,--out", out_, "Directory for the result files; new or empty").not_empty();
     app.add_flag("--force", force_, "Replace an earlier result in --out");
     app.add_option("--wire", wire_, "structs (fast) or bytes (encode and decode every hop; same results)")
+        .type_name("structs|bytes")
         .one_of({"structs", "bytes"});
     app.add_option(
            "--capture", captures_,
@@ -87,6 +89,7 @@ class RunCommand : public Command {
   }
   Result<ExitCode> run(const Console& console) override {
     WHARF_TRY(sort_captures());
+    WHARF_TRY(scenario_.take_seed());
     if (!scenario_.file.empty()) WHARF_TRY(scenario_.read());
     const auto asked = fabric_.request(scenario_);
     if (!asked) return asked.error();
@@ -94,7 +97,9 @@ class RunCommand : public Command {
     if (!kind) return kind.error();
     const bool many = *kind == sim::ScenarioKind::kManyHosts;
     if (many && timeline_)
-      return Error{ErrorKind::kUsage, "wharf run: --timeline is for runs of programs, not of flows"};
+      return Error{ErrorKind::kUsage,
+                   "wharf run: --timeline is for runs of programs, not of flows, of which observe.* (such as "
+                   "--set observe.period=1us) writes series and --html draws each flow"};
     if ((capture_ || timeline_) && out_.empty()) {
       return Error{ErrorKind::kUsage,
                    "wharf run: --capture and --timeline write files, so they need --out DIR"};
@@ -116,6 +121,7 @@ class RunCommand : public Command {
     const sim::WireMode wire = wire_ == "bytes" ? sim::WireMode::kBytes : sim::WireMode::kStructs;
     auto scenario = scenario_.load({}, wire);
     if (!scenario) return fabric_.threads != 0 ? named_as_typed(scenario.error()) : scenario.error();
+    tell_inputs(scenario_, *scenario, console);
     for (const std::string& line : scenario->no_influence) console.remark(line);
     WHARF_TRY(check_memory(*scenario, scenario_));
     if (verify_) WHARF_TRY(sim::require_same_again(*scenario));
@@ -172,7 +178,7 @@ class RunCommand : public Command {
     }
     console.print(judged->summary);
     const std::vector<report::Part> parts = run_parts(*scenario, *report, judged->judged);
-    console.print(run_text(*scenario, parts));
+    console.print(run_text(*scenario, console.text_of(parts)));
     if (directory && !console.json) console.print(fmt::format("results in {}\n", directory->path().string()));
     if (html_.wanted()) WHARF_TRY(write_page(*scenario, *report, *judged, parts, console));
 

@@ -21,9 +21,9 @@ using report::TextTable;
 constexpr std::size_t kFlowsListed = 1000;
 constexpr std::size_t kFlowsDrawn = 40;
 
-std::string title_of(const std::string& title, const std::string& file, std::string_view other) {
+std::string title_of(const std::string& title, const std::string& name, std::string_view other) {
   if (!title.empty()) return title;
-  return file.empty() ? std::string(other) : file;
+  return name.empty() ? std::string(other) : name;
 }
 
 void add_end(Page& page, const RunEnd& end) {
@@ -59,9 +59,9 @@ std::vector<std::size_t> slowest(const sim::FabricReport& report, const std::vec
 Page run_page(const sim::Scenario& scenario, const ScenarioOptions& options, const RunEnd& end,
               const std::vector<report::Part>& parts) {
   const sim::ScenarioConfig& config = scenario.config;
-  Page page(title_of(config.title, options.file, "A run"));
+  Page page(title_of(config.title, options.stem(), "A run"));
   add_end(page, end);
-  page.facts({{"scenario", options.file},
+  page.facts({{"scenario", options.name},
               {"stack", std::string(sim::name(config.stack))},
               {"profile", config.profile},
               {"seed", fmt::format("{}", config.seed)}});
@@ -73,10 +73,10 @@ Page run_page(const sim::Scenario& scenario, const ScenarioOptions& options, con
 Page fabric_page(const sim::FabricInputs& inputs, const ScenarioOptions& options, const RunEnd& end,
                  const std::vector<report::Part>& parts) {
   const sim::FabricSettings& settings = inputs.loaded.settings;
-  Page page(title_of(settings.title, options.file, inputs.flows.name));
+  Page page(title_of(settings.title, options.stem(), inputs.flows.name));
   add_end(page, end);
   const sim::Topology& topology = inputs.topology.topology;
-  page.facts({{"scenario", options.file},
+  page.facts({{"scenario", options.name},
               {"flows", fmt::format("{}, {}", inputs.flows.name, inputs.flows.flows.size())},
               {"hosts", fmt::format("{}", topology.host_count())},
               {"switches", fmt::format("{}", topology.switch_count())},

@@ -51,8 +51,10 @@ std::string latency_remark(const sim::RunReport& report) {
                               std::all_of(report.programs.begin(), report.programs.end(),
                                           [](const sim::ProgramReport& each) { return each.latency.exact; });
   if (!verbs_exact)
-    return "More operations than run.record_operations: percentiles are up to 1/128 too high.\n";
-  if (!programs_exact) return "Percentiles of programs are those of a histogram: up to 1/128 too high.\n";
+    return report::in_lines(
+        "More operations than run.record_operations: percentiles are up to 1/128 too high.");
+  if (!programs_exact)
+    return report::in_lines("Percentiles of programs are those of a histogram: up to 1/128 too high.");
   return "";
 }
 
@@ -95,7 +97,7 @@ std::string background_text(const nlohmann::ordered_json& background) {
     text += fmt::format(", completion {} ns on average, at most {}",
                         nanoseconds_text((*times)["mean"].get<double>()),
                         nanoseconds_text((*times)["max"].get<double>()));
-  return text + "\n";
+  return report::in_lines(text);
 }
 
 /// Gets of a key-value store that gave up, by program; nothing without any.
@@ -186,11 +188,11 @@ std::vector<Part> replay_parts(const nlohmann::ordered_json& replay) {
   } else if (several) {
     const auto& times = (*clients)["time_ns"];
     const auto& slow_downs = (*clients)["slow_down"];
-    parts.emplace_back(fmt::format(
-        "{} clients: {} to {} us, median {}; slowed down {:.4f} to {:.4f} times, median {:.4f}\n",
+    parts.emplace_back(report::in_lines(fmt::format(
+        "{} clients: {} to {} us, median {}; slowed down {:.4f} to {:.4f} times, median {:.4f}",
         (*clients)["count"].get<std::uint64_t>(), microseconds_text(times["min"]),
         microseconds_text(times["max"]), microseconds_text(times["median"]), slow_downs["min"].get<double>(),
-        slow_downs["max"].get<double>(), slow_downs["median"].get<double>()));
+        slow_downs["max"].get<double>(), slow_downs["median"].get<double>())));
   }
   std::string text = fmt::format("replay: {} cache misses", replay["misses"].get<std::uint64_t>());
   if (const auto paging = replay.find("paging"); paging != replay.end()) {
@@ -202,10 +204,10 @@ std::vector<Part> replay_parts(const nlohmann::ordered_json& replay) {
                         replay["remote_loads"].get<std::uint64_t>(),
                         replay["remote_stores"].get<std::uint64_t>());
   }
-  text += fmt::format("; {}{} us, {:.4f} times the {} us with all memory local\n",
+  text += fmt::format("; {}{} us, {:.4f} times the {} us with all memory local",
                       several ? "the slowest client took " : "", microseconds_text(replay["time_ns"]),
                       replay["slow_down"].get<double>(), microseconds_text(replay["all_local_time_ns"]));
-  parts.emplace_back(std::move(text));
+  parts.emplace_back(report::in_lines(text));
   return parts;
 }
 
@@ -251,16 +253,19 @@ std::vector<report::Part> run_parts(const sim::Scenario& scenario, const sim::Ru
   return parts;
 }
 
-std::string run_text(const sim::Scenario& scenario, const std::vector<report::Part>& parts) {
+std::string run_text(const sim::Scenario& scenario, const std::string& parts) {
   std::string out;
-  if (!scenario.config.title.empty()) out += scenario.config.title + "\n";
-  out += fmt::format("stack {}, profile {}, seed {}\n\n", sim::name(scenario.config.stack),
-                     scenario.config.profile, scenario.config.seed);
-  return out + report::text_of(parts);
+  if (!scenario.config.title.empty()) out += report::in_lines(scenario.config.title);
+  out += report::in_lines(fmt::format("stack {}, profile {}, seed {}", sim::name(scenario.config.stack),
+                                      scenario.config.profile, scenario.config.seed));
+  return out + "\n" + parts;
 }
 
 report::TextTable expectation_table(const std::vector<sim::JudgedExpectation>& judged) {
-  TextTable table({{"expectation"}, {"found", Align::kRight}, {"expected", Align::kRight}, {"holds"}});
+  TextTable table({{"expectation"},
+                   {"found", Align::kRight},
+                   {"expected", Align::kRight},
+                   {"holds", Align::kLeft, true}});
   for (const sim::JudgedExpectation& each : judged) {
     table.add_row({each.expectation.value, fmt::format("{:g}", each.found), range_text(each.expectation),
                    each.holds ? "yes" : "NO"});

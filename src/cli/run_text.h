@@ -13,8 +13,8 @@ namespace wharf::cli {
 /// Latency per verb, where the time went, expectations, rates, fingerprint.
 std::vector<report::Part> run_parts(const sim::Scenario& scenario, const sim::RunReport& report,
                                     const std::vector<sim::JudgedExpectation>& judged);
-/// The same for a terminal, below the title and what ran.
-std::string run_text(const sim::Scenario& scenario, const std::vector<report::Part>& parts);
+/// The same as text, `parts`, below the title and what ran.
+std::string run_text(const sim::Scenario& scenario, const std::string& parts);
 
 /// "1.57 M/s", "83 k/s", "512 /s"
 std::string rate_text(double per_second);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -34,11 +36,30 @@ void ScenarioOptions::declare(Options& app) {
   app.add_option("--profile", profile, "A profile by its name or path; short for --set model.profile=PROFILE")
       .type_name("PROFILE")
       .not_empty();
+  constexpr auto kMostSeed = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  seed_option_ = app.add_option("--seed", seed, "The seed of every random stream; short for --set run.seed=N")
+                     .type_name("N")
+                     .range(std::uint64_t{0}, kMostSeed);
+  app.add_flag("-v,--verbose", verbose, "Say what is read, where it was found, and what follows from it")
+      .excludes(app.option("--quiet"));
 }
 
 void ScenarioOptions::declare_memory(Options& app) {
   app.add_flag("--any-memory", any_memory, "Run it even if it seems to need more memory than there is");
 }
+
+Result<void> ScenarioOptions::take_seed() {
+  constexpr std::string_view kKey = "run.seed=";
+  if (!seed_given()) return {};
+  for (const std::string& assignment : overrides) {
+    if (assignment.starts_with(kKey))
+      return input_error("--seed and --set run.seed are both given, expected one of them");
+  }
+  overrides.push_back(fmt::format("{}{}", kKey, seed));
+  return {};
+}
+
+std::string ScenarioOptions::stem() const { return std::filesystem::path(name).stem().string(); }
 
 Result<void> ScenarioOptions::read() {
   if (file.empty()) return input_error("scenario: found no name, expected a scenario file or a shipped one");
@@ -46,6 +67,7 @@ Result<void> ScenarioOptions::read() {
   auto found = sim::find_scenario(file, shipped ? *shipped : SearchFolders());
   // Where the shipped ones cannot be found, a name that is missing says nothing about itself.
   if (!found) return shipped ? found.error() : shipped.error();
+  name = file;
   file = *std::move(found);
   auto text = sim::read_scenario(file);
   if (!text) return text.error();

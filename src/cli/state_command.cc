@@ -22,7 +22,7 @@ report::TextTable table_of(const std::string& title) {
 }
 
 /// Records, as text and under their key of `document`.
-std::string show(const study::openurma::StatePart& part, Json& document) {
+std::string show(const study::openurma::StatePart& part, const Console& console, Json& document) {
   report::TextTable table = table_of(part.title);
   Json list = Json::array();
   for (const study::openurma::StateLine& line : part.lines) {
@@ -36,12 +36,12 @@ std::string show(const study::openurma::StatePart& part, Json& document) {
   table.add_rule();
   table.add_row({"total", "", "", std::to_string(part.bytes)});
   document[std::string(part.key)] = {{"total_bytes", part.bytes}, {"records", list}};
-  return table.text() + "\n";
+  return console.text_of(table) + "\n";
 }
 
 /// An engine's own account, likewise.
 std::string show(const study::openurma::LiveStatePart& part, const study::openurma::StateAccount& account,
-                 Json& document) {
+                 const Console& console, Json& document) {
   report::TextTable table = table_of(part.title);
   Json list = Json::array();
   for (const MemoryUse& use : part.uses) {
@@ -60,7 +60,7 @@ std::string show(const study::openurma::LiveStatePart& part, const study::openur
                                      {"total_bytes", part.bytes},
                                      {"accounting_bytes", part.accounting_bytes},
                                      {"objects", list}};
-  return table.text() + "\n";
+  return console.text_of(table) + "\n";
 }
 
 class StateCommand : public Command {
@@ -91,8 +91,8 @@ class StateCommand : public Command {
     document["jetties"] = jetties_;
     document["hosts"] = hosts_;
     std::string text;
-    for (const auto& part : account->parts) text += show(part, document);
-    for (const auto& part : account->live) text += show(part, *account, document);
+    for (const auto& part : account->parts) text += show(part, console, document);
+    for (const auto& part : account->live) text += show(part, *account, console, document);
     console.print(document);
     for (const std::string& sentence : account->sentences) text += report::in_lines(sentence);
     console.print(text);

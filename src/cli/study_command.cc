@@ -116,6 +116,23 @@ void run_studies(Batch& batch) {
   batch.changed.notify_all();
 }
 
+/// `text` with the first word of each line that is a verdict as the console marks it.
+std::string with_marked_verdicts(std::string_view text, const Console& console) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+    text.remove_prefix(line.size());
+    const std::string_view word = line.substr(0, line.find(' '));
+    if (word == "pass" || word == "FAIL") {
+      out += console.painted(*report::tone_of(word), word);
+      out += line.substr(word.size());
+    } else {
+      out += line;
+    }
+  }
+  return out;
+}
+
 class StudyCommand : public Command {
  public:
   std::string_view name() const override { return "study"; }
@@ -170,7 +187,7 @@ class StudyCommand : public Command {
       table.add_row({std::string(each.id), std::string(each.title)});
     }
     console.print(nlohmann::ordered_json{{"studies", document}});
-    console.print(table.text() + "Each says its document when it runs; --json has all of them.\n");
+    console.print(console.text_of(table) + "Each says its document when it runs; --json has all of them.\n");
     return ExitCode::kDone;
   }
 
@@ -211,7 +228,8 @@ class StudyCommand : public Command {
     console.print(document);
     const study::Detail detail = brief_ ? study::Detail::kBrief : study::Detail::kFull;
     for (const study::ReportedStudy& each : *results) {
-      console.print(std::string_view(study::render_text(*each.study, each.result, detail) + "\n"));
+      console.print(std::string_view(
+          with_marked_verdicts(study::render_text(*each.study, each.result, detail), console) + "\n"));
     }
     if (!altered() || results->size() != chosen.size()) return verdict(console, *results, chosen.size());
     const auto differ =

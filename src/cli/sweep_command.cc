@@ -21,6 +21,7 @@
 #include "cli/scenario_options.h"
 #include "cli/sweep_page.h"
 #include "cli/sweep_runs.h"
+#include "cli/verbose.h"
 #include "report/sweep_database.h"
 #include "report/text_table.h"
 #include "wharf/version.h"
@@ -68,7 +69,7 @@ class SweepCommand : public Command {
            "      --vary model.link.delay=50ns,100ns,200ns\n"
            "  wharf sweep key-value --vary model.stack=ub_urma,roce_dma \\\n"
            "      --vary run.value_bytes=64B,1KiB\n"
-           "  wharf sweep incast --vary fabric.control=sender,both\n"
+           "  wharf sweep incast --seed 7 --vary fabric.control=sender,both\n"
            "  wharf sweep fetch-64-bytes --html out/delay.html \\\n"
            "      --vary model.link.delay=50ns,100ns,200ns\n"
            "  sqlite3 out/delay/results.sqlite 'select * from runs'\n";
@@ -90,6 +91,7 @@ class SweepCommand : public Command {
   }
 
   Result<ExitCode> run(const Console& console) override {
+    WHARF_TRY(scenario_.take_seed());
     for (const std::string& text : vary_) {
       auto axis = parse_axis(text);
       if (!axis) return axis.error();
@@ -108,6 +110,8 @@ class SweepCommand : public Command {
       if (!run) return run.error();
       runs_.push_back(*std::move(run));
     }
+    tell_places(scenario_, console);
+    if (scenario_.verbose) console.remark(fmt::format("{} runs, {} at a time", total, jobs_at_a_time()));
     WHARF_TRY(html_.open());
     std::optional<report::SweepDatabase> database;
     std::set<int> finished;
@@ -151,6 +155,8 @@ class SweepCommand : public Command {
         return input_error(
             fmt::format("--vary {} is given twice, expected it once with all of its values", key));
     }
+    if (key == "run.seed" && scenario_.seed_given())
+      return input_error("--seed and --vary run.seed are both given, expected one of them");
     for (const std::string& assignment : scenario_.overrides) {
       if (assignment.substr(0, assignment.find('=')) == key)
         return input_error(fmt::format("--set {0} and --vary {0} are both given, expected one of them", key));
@@ -206,6 +212,10 @@ class SweepCommand : public Command {
     return overrides;
   }
 
+  unsigned jobs_at_a_time() const {
+    return jobs_ != 0 ? jobs_ : std::max(1U, std::thread::hardware_concurrency());
+  }
+
   Result<ExitCode> run_all(const Console& console, report::SweepDatabase* database,
                            const std::set<int>& finished) {
     Progress progress(console, "sweep");
@@ -255,7 +265,7 @@ class SweepCommand : public Command {
                         fmt::format("{} of {} runs", ended, runs_.size()));
       }
     };
-    const unsigned jobs = jobs_ != 0 ? jobs_ : std::max(1U, std::thread::hardware_concurrency());
+    const unsigned jobs = jobs_at_a_time();
     std::vector<std::jthread> threads;
     for (unsigned job = 1; job < jobs && job < runs_.size(); ++job) threads.emplace_back(work);
     work();
@@ -295,14 +305,16 @@ class SweepCommand : public Command {
       runs.push_back({{"run", index}, {"varied", varied}, {"summary", summary}});
     }
     console.print(nlohmann::ordered_json{{"runs", runs}});
-    console.print(table.text());
+    console.print(console.text_of(table));
     return table;
   }
 
   Result<void> write_page(const Console& console, const report::TextTable& table, std::size_t ended) {
     std::vector<std::string> keys;
     for (const Axis& axis : axes_) keys.push_back(axis.key);
-    report::Page page(fmt::format("{}, by {}", scenario_.file, fmt::join(keys, " and ")));
+    const std::string title = runs_.front()->title();
+    report::Page page(
+        fmt::format("{}, by {}", title.empty() ? scenario_.stem() : title, fmt::join(keys, " and ")));
     if (ended < runs_.size()) {
       page.verdict(
           false, "PARTIAL",

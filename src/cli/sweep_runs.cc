@@ -25,6 +25,7 @@ class TwoHostsRun : public SweepRun {
       : scenario_(std::move(scenario)), configuration_(std::move(configuration)) {}
 
   std::string configuration() const override { return configuration_; }
+  std::string title() const override { return scenario_.config.title; }
   Result<SweepOutcome> execute() const override {
     sim::RunOptions options;
     options.interrupt = &interrupt_requested();
@@ -67,10 +68,15 @@ class TwoHostsRun : public SweepRun {
 /// Keeps its keys alone: topologies and flows of all runs of a sweep together may be large.
 class ManyHostsRun : public SweepRun {
  public:
-  ManyHostsRun(const ScenarioOptions& scenario, std::vector<std::string> overrides, std::string configuration)
-      : scenario_(&scenario), overrides_(std::move(overrides)), configuration_(std::move(configuration)) {}
+  ManyHostsRun(const ScenarioOptions& scenario, std::vector<std::string> overrides, std::string configuration,
+               std::string title)
+      : scenario_(&scenario),
+        overrides_(std::move(overrides)),
+        configuration_(std::move(configuration)),
+        title_(std::move(title)) {}
 
   std::string configuration() const override { return configuration_; }
+  std::string title() const override { return title_; }
   Result<SweepOutcome> execute() const override {
     const auto request = scenario_->request(overrides_);
     if (!request) return request.error();
@@ -106,6 +112,7 @@ class ManyHostsRun : public SweepRun {
   const ScenarioOptions* scenario_;
   std::vector<std::string> overrides_;
   std::string configuration_;
+  std::string title_;
 };
 
 }  // namespace
@@ -150,8 +157,8 @@ Result<std::unique_ptr<SweepRun>> SweepRuns::make_many_hosts(const std::vector<s
   WHARF_TRY(sim::require_same_again(*inputs));
   std::string configuration = fmt::format("{:#018x}", inputs->loaded.identity);
   for (const auto& [file, hash] : inputs->hashes) configuration += "-" + hash;
-  return std::unique_ptr<SweepRun>(
-      std::make_unique<ManyHostsRun>(*scenario_, overrides, std::move(configuration)));
+  return std::unique_ptr<SweepRun>(std::make_unique<ManyHostsRun>(
+      *scenario_, overrides, std::move(configuration), inputs->loaded.settings.title));
 }
 
 }  // namespace wharf::cli

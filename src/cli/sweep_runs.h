@@ -27,6 +27,8 @@ class SweepRun {
   virtual std::string configuration() const = 0;
   /// Runs. A run that stalls is an Error that says who waits for whom.
   virtual Result<SweepOutcome> execute() const = 0;
+  /// Of its scenario; empty where that has none.
+  virtual std::string title() const = 0;
   /// What a table says about the run, as `titles()`.
   virtual std::vector<std::string> titles() const = 0;
   virtual std::vector<std::string> cells(const nlohmann::ordered_json& summary) const = 0;

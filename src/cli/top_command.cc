@@ -133,7 +133,7 @@ class TopCommand : public Command {
   }
 
   Result<ExitCode> keep_showing(const Console& console) {
-    console.write("\033[2J");
+    console.write(control::kClearAll);
     for (Clock::time_point next = Clock::now();; next += pause_) {
       draw(console);
       if (!wait_until(next + pause_)) break;
@@ -164,15 +164,17 @@ class TopCommand : public Command {
     }
     text += fmt::format("every {}; Ctrl-C ends", interval_);
     // Home, each line to its end, then what is left of the last drawing.
-    std::string drawn = "\033[H";
+    std::string drawn(control::kHome);
     std::size_t lines = 0;
     for (std::size_t at = 0; at <= text.size() && lines < screen.lines; ++lines) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       if (lines != 0) drawn += "\r\n";
-      drawn += text.substr(at, std::min(end - at, screen.columns)) + "\033[K";
+      drawn += text.substr(at, std::min(end - at, screen.columns));
+      drawn += control::kClearToEndOfLine;
       at = end + 1;
     }
-    console.write(drawn + "\033[J");
+    drawn += control::kClearBelow;
+    console.write(drawn);
     std::fflush(console.out);
   }
 

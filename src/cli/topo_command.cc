@@ -84,7 +84,7 @@ class TopoCommand : public Command {
     if (summary.hosts > 1 && sim::has_links_within_tiers(file->topology))
       halves = sim::gbps_between_halves(file->topology);
     console.print(json_of(summary, halves));
-    console.print(text_of(summary, halves));
+    console.print(text_of(summary, halves, console));
     return ExitCode::kDone;
   }
 
@@ -100,10 +100,11 @@ class TopoCommand : public Command {
       table.add_row({names[id], fmt::format("{}", gbps), format_time(port.delay)});
     }
     console.print(nlohmann::ordered_json{{"ports", rows}});
-    console.print(table.text());
+    console.print(console.text_of(table));
   }
 
-  std::string text_of(const sim::TopologySummary& summary, std::optional<std::uint64_t> halves) const {
+  std::string text_of(const sim::TopologySummary& summary, std::optional<std::uint64_t> halves,
+                      const Console& console) const {
     using report::Align;
     using report::counted;
     std::string text =
@@ -124,7 +125,7 @@ class TopoCommand : public Command {
                      range(tier.ports_up_min, tier.ports_up_max), fmt::format("{}", tier.down_gbps),
                      fmt::format("{}", tier.up_gbps)});
     }
-    text += table.text();
+    text += console.text_of(table);
     text += fmt::format("longest shortest path: host {} to host {}, {}, {}\n", summary.diameter_from,
                         summary.diameter_to, counted(summary.diameter_hops, "link", "links"),
                         counted(summary.diameter_paths, "such path", "such paths"));

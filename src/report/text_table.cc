@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <string_view>
 
 #include "base/check.h"
@@ -24,10 +25,9 @@ std::size_t total_of(const std::vector<std::size_t>& widths, std::size_t gap) {
   return std::accumulate(widths.begin(), widths.end(), widths.empty() ? 0 : gap * (widths.size() - 1));
 }
 
-void append_line(std::string& out, std::string line) {
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  out += line;
-  out += '\n';
+std::string without_trailing_blanks(std::string text) {
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ TextTable::Layout TextTable::layout_within(std::size_t columns_limit) const {
   return layout;
 }
 
-std::string TextTable::text(std::size_t columns_limit) const {
+std::string TextTable::text(std::size_t columns_limit, const Paint& paint) const {
   const Layout layout = layout_within(columns_limit);
   const std::vector<std::size_t>& widths = layout.widths;
   std::string out;
@@ -88,24 +88,36 @@ std::string TextTable::text(std::size_t columns_limit) const {
       height = std::max(height, cells.back().size());
     }
     for (std::size_t at = 0; at < height; ++at) {
-      std::string line;
+      // Blanks at the end go before anything is marked.
+      std::size_t last = 0;
       for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const std::size_t above = titles ? height - cells[i].size() : 0;
+        if (at >= above && at - above < cells[i].size() && !cells[i][at - above].empty()) last = i;
+      }
+      std::string line;
+      for (std::size_t i = 0; i <= last; ++i) {
         if (i != 0) line.append(layout.gap, ' ');
         const std::size_t above = titles ? height - cells[i].size() : 0;
         const std::string cell =
             at < above || at - above >= cells[i].size() ? std::string() : cells[i][at - above];
         const std::string blanks(widths[i] - columns_of(cell), ' ');
-        line += columns_[i].align == Align::kRight ? blanks + cell : cell + blanks;
+        const std::optional<Tone> tone =
+            !titles && columns_[i].judged ? tone_of(cell_at(i)) : std::optional<Tone>();
+        const std::string shown = tone && !cell.empty() ? painted(paint, *tone, cell) : cell;
+        line += columns_[i].align == Align::kRight ? blanks + shown : shown;
+        if (columns_[i].align == Align::kLeft && i != last) line += blanks;
       }
-      append_line(out, line);
+      line = without_trailing_blanks(std::move(line));
+      out += titles && !line.empty() ? painted(paint, Tone::kHeading, line) : line;
+      out += '\n';
     }
   };
   const std::string rule(total_of(widths, layout.gap), '-');
   append_cells([&](std::size_t i) -> const std::string& { return columns_[i].title; }, true);
-  append_line(out, rule);
+  out += rule + "\n";
   for (const auto& row : rows_) {
     if (row.empty()) {
-      append_line(out, rule);
+      out += rule + "\n";
     } else {
       append_cells([&](std::size_t i) -> const std::string& { return row[i]; }, false);
     }

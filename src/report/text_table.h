@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "report/paint.h"
 #include "report/wrapped_text.h"
 
 namespace wharf::report {
@@ -18,6 +19,7 @@ class TextTable {
   struct Column {
     std::string title;
     Align align = Align::kLeft;
+    bool judged = false;  ///< Cells are verdicts, which tone_of() understands.
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
@@ -29,8 +31,8 @@ class TextTable {
   /// The table, each line ended by a newline and without trailing blanks. Widths count UTF-8 code points. A
   /// table that is wider than `columns_limit` breaks its titles at blanks, and then the cells of its columns
   /// of text, the widest first; numbers and words are never broken, so a table of many numbers may stay
-  /// wider.
-  std::string text(std::size_t columns_limit = kTerminalColumns) const;
+  /// wider. `paint` marks titles and verdicts.
+  std::string text(std::size_t columns_limit = kTerminalColumns, const Paint& paint = {}) const;
 
   const std::vector<Column>& columns() const { return columns_; }
   /// An empty row is a rule.

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 namespace wharf::report {
 namespace {
 
@@ -51,6 +55,39 @@ TEST(TextTable, NumbersAreNeverBroken) {
             "        a         b\n"
             "-------------------\n"
             "123456789 123456789\n");
+}
+
+TEST(TextTable, MarksTitlesAndVerdictsWithoutMovingAnything) {
+  TextTable table({{"what"}, {"holds", Align::kLeft, true}, {"yes", Align::kRight}});
+  table.add_row({"no", "yes", "1"});
+  table.add_row({"b", "NO", "yes"});
+  table.add_row({"c", "not judged"});
+  const auto paint = [](Tone tone, std::string_view text) {
+    return std::string(tone == Tone::kHeading ? "#"
+                       : tone == Tone::kGood  ? "+"
+                                              : "-") +
+           std::string(text) + "|";
+  };
+  EXPECT_EQ(table.text(kTerminalColumns, paint),
+            "#what  holds       yes|\n"
+            "---------------------\n"
+            "no    +yes|           1\n"
+            "b     -NO|          yes\n"
+            "c     not judged\n");
+  EXPECT_EQ(table.text(),
+            "what  holds       yes\n"
+            "---------------------\n"
+            "no    yes           1\n"
+            "b     NO          yes\n"
+            "c     not judged\n");
+}
+
+TEST(Paint, KnowsVerdictsByTheirFirstWord) {
+  for (const char* good : {"yes", "ok: seen", "pass", "holds"}) EXPECT_EQ(tone_of(good), Tone::kGood) << good;
+  for (const char* bad : {"no", "NO", "FAILS: forbidden, but seen", "FAIL"})
+    EXPECT_EQ(tone_of(bad), Tone::kBad) << bad;
+  for (const char* other : {"", "not judged", "nothing", "0", "okay"})
+    EXPECT_EQ(tone_of(other), std::nullopt) << other;
 }
 
 }  // namespace

@@ -30,10 +30,10 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
-std::string in_lines(std::string_view text) {
+std::string in_lines(std::string_view text, std::size_t columns) {
   constexpr std::size_t kIndent = 2;
   std::string lines;
-  for (const std::string& line : wrap(text, kTerminalColumns - kIndent)) {
+  for (const std::string& line : wrap(text, columns > kIndent ? columns - kIndent : 0)) {
     if (!lines.empty()) lines.append(kIndent, ' ');
     lines += line + "\n";
   }

@@ -19,8 +19,8 @@ std::size_t columns_of(std::string_view text);
 /// is longer stands alone. At least one line, which may be empty.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
-/// `text`, a sentence without newlines, as lines that fit a terminal, each ended by a newline; those after
+/// `text`, a sentence without newlines, as lines of at most `columns`, each ended by a newline; those after
 /// the first are indented by two blanks.
-std::string in_lines(std::string_view text);
+std::string in_lines(std::string_view text, std::size_t columns = kTerminalColumns);
 
 }  // namespace wharf::report

@@ -15,6 +15,7 @@
 #include <thread>
 #include <tuple>
 
+#include "on_terminal.h"
 #include "run_program.h"
 
 namespace wharf::cli_test {
@@ -36,17 +37,6 @@ TEST(Cli, TheFirstScreenShowsWhatToTry) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_NE(outcome.out.find("wharf study run openurma/table6"), std::string::npos);
   EXPECT_NE(wharf({"--version"}).out.find("wharf 0."), std::string::npos);
-}
-
-/// The first line of `text` that is wider than a terminal, or nothing.
-std::string too_wide(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const auto columns =
-        std::count_if(line.begin(), line.end(), [](char c) { return (c & '\xC0') != '\x80'; });
-    if (columns > 80) return line;
-  }
-  return "";
 }
 
 constexpr std::array<const char*, 22> kCommands{

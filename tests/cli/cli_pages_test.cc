@@ -239,5 +239,41 @@ TEST(CliPages, LiveInABrowser) {
   }
 }
 
+// A scenario by its name is the same wherever the data lies.
+TEST(CliPages, BytesDoNotDependOnWhereWharfIsInstalled) {
+  const ScratchDirectory scratch;
+  const auto page_with_data_in = [&scratch](const std::string& folder, std::vector<std::string> command) {
+    fs::create_directories(scratch / folder);
+    for (const char* part : {"scenarios", "profiles", "studies", "traces"}) {
+      const std::string to = scratch / (folder + "/" + part);
+      if (!fs::exists(to)) fs::create_directory_symlink(fs::current_path() / part, to);
+    }
+    if (const std::string to = scratch / (folder + "/litmus"); !fs::exists(to))
+      fs::create_directory_symlink(fs::current_path() / "tests/litmus", to);
+    command.insert(command.begin(), {"/usr/bin/env", "WHARF_DATA=" + (scratch / folder), WHARF_PROGRAM});
+    const std::string page = scratch / "page.html";
+    const Outcome outcome = run(with_page(command, page));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return text_of(page);
+  };
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"run", "fetch-64-bytes"},
+           {"run", "incast"},
+           {"explain", "fetch-64-bytes"},
+           {"sweep", "incast", "--vary", "run.seed=1,2"},
+           {"sweep", "fetch-64-bytes", "--vary", "model.link.delay=50ns,100ns"},
+           {"litmus", "l02-acquire-flag"}}) {
+    const std::string page = page_with_data_in("here", command);
+    EXPECT_EQ(page, page_with_data_in("in/another/place", command)) << command[0] << " " << command[1];
+    EXPECT_THAT(page, Not(HasSubstr(scratch / ""))) << command[0];
+  }
+  EXPECT_THAT(page_with_data_in("here", {"sweep", "incast", "--vary", "run.seed=1,2"}),
+              HasSubstr("<h1>Eight hosts send to one over Ultra Ethernet: NSCC keeps the last queue near its "
+                        "target, by run.seed</h1>"));
+  std::ofstream(scratch / "plain.toml") << "[run]\noperations = 20\n";
+  EXPECT_THAT(page_with_data_in("here", {"sweep", scratch / "plain.toml", "--vary", "run.seed=1,2"}),
+              HasSubstr("<h1>plain, by run.seed</h1>"));
+}
+
 }  // namespace
 }  // namespace wharf::cli_test

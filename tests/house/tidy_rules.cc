@@ -151,7 +151,13 @@ void check_words(const SourceFile& file, Findings& findings) {
                                                        std::string("XX") + "X", std::string("HA") + "CK"};
   static const std::vector<std::string> kElsewhere = {
       std::string("fac") + "ts/", std::string("../sha") + "red", std::string("/wo") + "rk/"};
+  const bool may_drive_terminals =
+      !file.path.starts_with("src/") || is_test(file.path) || file.path == "src/cli/terminal.cc";
   for (std::size_t i = 0; i < file.lines.size(); ++i) {
+    for (const std::string_view escape : {"\\033[", "\\x1b[", "\\e["}) {
+      if (!may_drive_terminals && file.lines[i].find(escape) != std::string::npos)
+        findings.push_back({file.path, i + 1, "an escape sequence: src/cli/terminal.cc has them all"});
+    }
     for (const std::string& word : kUnfinished) {
       if (has_word(file.lines[i], word, true)) {
         findings.push_back({file.path, i + 1, word + ": finish it, or say in docs/decisions why it is left"});

@@ -21,6 +21,7 @@ namespace wharf::house {
 /// - no trailing white space, tab or carriage return; no line over 110 columns in C++, 120 in CMake and
 /// scripts;
 /// - no file over 600 lines (tests 900) unless tests/house/long_files.txt gives a reason;
+/// - no escape sequence in src/ outside src/cli/terminal.cc;
 /// - no markers of unfinished work, no paths that exist on one machine only, no file named after nothing;
 /// - profiles, scenarios and studies are printable ASCII.
 /// @param files  the tree as read_tree() gives it; tests/house/long_files.txt is looked up in it.

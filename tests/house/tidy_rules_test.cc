@@ -105,6 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
                std::string("src/a/x.cc:3: TO") + "DO: finish it, or say in docs/decisions why it is left"},
         Broken{{"docs/x.md", {std::string("see fac") + "ts/ub.md"}},
                std::string("docs/x.md:1: \"fac") + "ts/\" is no place that a reader of this tree has"},
+        Broken{source("src/cli/x.cc", {"write(\"\\033[1m\");"}),
+               "src/cli/x.cc:3: an escape sequence: src/cli/terminal.cc has them all"},
         Broken{source("src/a/x.cc", {"int x; "}), "src/a/x.cc:3: trailing white space"},
         Broken{source("src/a/x.cc", {"\tint x;"}), "src/a/x.cc:3: tab"},
         Broken{source("src/a/x.cc", {"int x;\r"}), "src/a/x.cc:3: carriage return"},

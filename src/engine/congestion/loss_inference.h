@@ -21,8 +21,8 @@ constexpr std::uint32_t inferred_loss_threshold(std::uint64_t window, std::uint6
   return static_cast<std::uint32_t>(bytes / packet_bytes);
 }
 
-/// Silence after which a source asks what has arrived: soon when it has nothing more to send, whose
-/// acknowledgements would tell.
+/// Silence after which a source asks what has arrived: soon when it has nothing more to send, since no later
+/// packet draws an acknowledgement that would tell.
 constexpr TimePs probe_silence(TimePs base_rtt, TimePs target_delay, bool more_to_send) {
   return more_to_send ? base_rtt * 3 : base_rtt + target_delay;
 }

@@ -112,6 +112,7 @@ nlohmann::ordered_json fabric_summary(const workload::FlowList& list, const Topo
   summary["switches"] = topology.switch_count();
   summary["protocol"] = wire::key_of(settings.protocol);
   summary["profile"] = settings.profile;
+  summary["seed"] = settings.seed;
   summary["end"] = name_of(report.outcome);
   summary["finished"] = report.finished - report.failed;
   summary["failed"] = report.failed;

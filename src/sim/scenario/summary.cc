@@ -73,6 +73,8 @@ Json summary_of(const Scenario& scenario, const RunReport& report) {
                     {"goodput_bps", rounded(report.goodput_bps)},
                     {"verdict", verdict_text(report)},
                     {"latency_ns", latency_json(report.program_latency)}};
+  // As runs of flows have it; the program's own, in bits per second, stays until the next schema version.
+  out["goodput_gbps"] = rounded(report.goodput_bps) / 1e9;
   for (const VerbReport& verb : report.verbs) {
     Json one;
     one["count"] = verb.count;

@@ -34,6 +34,7 @@ void add_verb(std::vector<std::string>& paths, std::string_view verb) {
 
 std::vector<std::string> summary_paths(const ScenarioConfig& config) {
   std::vector<std::string> paths{"seed",
+                                 "goodput_gbps",
                                  "program.operations",
                                  "program.errors",
                                  "program.operations_per_second",
