@@ -84,8 +84,9 @@ struct InboundMessage {
   bool entry_fetched = false;
   bool fused_open = false;  ///< The acknowledgements of its fused channel wait for it.
   bool dispatched = false;  ///< To a group: `entry_jetty` is the member that was chosen.
-  bool silent = false;      ///< By CTP: its initiator wants no TAACK.
-  bool waits_turn = false;  ///< Strong, and earlier requests of its context have not been executed.
+  // One byte: messages are what a peer takes most of.
+  bool waits_turn : 1 = false;  ///< Strong, and earlier requests of its context have not been executed.
+  bool silent : 1 = false;      ///< By CTP: its initiator wants no TAACK.
   std::uint8_t info = 0;
   wire::UbResponseStatus status = wire::UbResponseStatus::kSuccess;
   verbs::AccessOrder read_order = verbs::AccessOrder::kRelaxed;

@@ -192,7 +192,7 @@ void UbProtocol::bind(Binder& binder, Settings& ub, const ProtocolKeyScope& scop
 
 // [UB-Base 2.0.1 6.1] A loss would end its request with an error, and a program with it.
 Result<void> UbProtocol::check(const Settings& settings, const LinkConfig& link, const HostConfig&) {
-  if (needs_lossless_links(settings)) {
+  if (!needs_lossless_links(settings).empty()) {
     const auto refuse = [](std::string_view key, std::string_view found, std::string_view expected) {
       return input_error(fmt::format(
           "faults.{} {} with model.ub.transport = \"ctp\", which sends nothing again, expected {}", key,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/arena.h"
@@ -85,9 +86,12 @@ struct UbProtocol {
   static void bind(Binder& binder, Settings& settings, const ProtocolKeyScope& scope);
   static bool fetches_contexts(const Settings& settings) { return settings.context_cache_entries > 0; }
   static std::uint64_t context_fetches(const Counters& counters) { return counters.context_fetches; }
-  /// Whether nothing is sent again, so that a run needs links and switches that lose and reorder nothing.
-  static bool needs_lossless_links(const Settings& settings) {
-    return settings.transport == engine::TransportMode::kCompact;
+  /// What makes that nothing is sent again, so that a run needs links and switches that lose and reorder
+  /// nothing; empty: it is.
+  static std::string_view needs_lossless_links(const Settings& settings) {
+    return settings.transport == engine::TransportMode::kCompact
+               ? "with model.ub.transport = \"ctp\", which sends nothing again"
+               : "";
   }
   static Result<void> check(const Settings& settings, const LinkConfig& link, const HostConfig& host);
   static Result<void> check_program(const Settings& settings, const workload::WorkloadConfig& config,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "sim/config/fabric_links.h"
 #include "sim/scenario/input_file.h"
@@ -208,30 +209,28 @@ namespace {
 /// Where the protocol repeats nothing, switches hold packets back instead of dropping them, and those of a
 /// flow stay on one path. model.faults.* have been looked at.
 Result<void> check_lossless(const ScenarioConfig& config, const FabricSettings& fabric) {
-  const bool needed = visit_protocol(config.protocol(), [&]<typename P>(std::type_identity<P>) {
-    if constexpr (requires { &P::needs_lossless_links; }) {
-      return P::needs_lossless_links(std::get<typename P::Settings>(config.protocols));
-    }
-    return false;
+  std::string_view why;
+  visit_protocol(config.protocol(), [&]<typename P>(std::type_identity<P>) {
+    if constexpr (requires { &P::needs_lossless_links; })
+      why = P::needs_lossless_links(std::get<typename P::Settings>(config.protocols));
   });
-  if (!needed) return {};
-  constexpr std::string_view kWhy = "with model.ub.transport = \"ctp\", which sends nothing again";
+  if (why.empty()) return {};
   if (!fabric.lossless()) {
     return input_error(fmt::format(
         "fabric.flow_control leaves switches to drop packets {}, expected \"pause\" or \"credit\" "
         "without trimming, fabric.queue_packets or fabric.queue_bdp_factor",
-        kWhy));
+        why));
   }
-  if (fabric.loss > 0) return input_error(fmt::format("fabric.loss is {} {}, expected 0", fabric.loss, kWhy));
+  if (fabric.loss > 0) return input_error(fmt::format("fabric.loss is {} {}, expected 0", fabric.loss, why));
   if (fabric.controller != SenderController::kNone && fabric.controller != SenderController::kDcqcn) {
     return input_error(
         fmt::format("fabric.controller is \"{}\", which lives on acknowledgements, {}, expected \"none\" or "
                     "\"dcqcn\"",
-                    name(fabric.controller), kWhy));
+                    name(fabric.controller), why));
   }
   if (fabric.load_balancing != LoadBalancing::kEcmpHash) {
     return input_error(fmt::format(
-        "fabric.load_balancing spreads the packets of a flow over paths {}, expected \"ecmp\"", kWhy));
+        "fabric.load_balancing spreads the packets of a flow over paths {}, expected \"ecmp\"", why));
   }
   return {};
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The two kinds of series that a plot of a study compares; apart from study.h, which draws nothing.
 #include <fmt/format.h>
 
 #include "study/frame/study.h"
