@@ -107,8 +107,8 @@ TEST_F(WiresharkDamage, FiltersChooseFrames) {
       if (line.find_first_not_of("0123456789") == std::string::npos) ++lines;
     return lines;
   };
-  EXPECT_EQ(count("ub.btah.opcode == 0x03"), 3U);         // A Write of each profile.
-  EXPECT_EQ(count("ub.rtph.opcode == 5"), 2U);            // A TPSACK of each profile that has them.
+  EXPECT_EQ(count("ub.btah.opcode == 0x03"), 6U);  // A Write of each profile, and of CTP in three framings.
+  EXPECT_EQ(count("ub.rtph.opcode == 5"), 2U);     // A TPSACK of each profile that has them.
   EXPECT_EQ(count("tlp.type == 0 && tlp.fmt == 0"), 6U);  // Reads below 4 GiB.
   EXPECT_EQ(count("tlp.address == 0x100002000 && tlp.tag == 171"), 1U);
   EXPECT_EQ(count("ub.refused || tlp.refused"), 0U);

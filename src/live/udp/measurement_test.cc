@@ -134,7 +134,8 @@ TEST_P(EveryProtocol, EveryChoiceMovesTheRightBytesUnderLoss) {
   const ProtocolDescription& description = describe(GetParam());
   std::vector<DeliveryChoice> deliveries{{}};
   for (const DeliveryChoice& each : description.delivery) {
-    if (each.reliable) deliveries.push_back(each);
+    // What CTP loses is lost.
+    if (each.reliable && each.transport != engine::TransportMode::kCompact) deliveries.push_back(each);
   }
   for (std::uint32_t congestion = 0; congestion < description.congestion.size(); ++congestion) {
     for (const DeliveryChoice& delivery : deliveries) {

@@ -57,17 +57,19 @@ HardwareSupport hardware_support() {
         const auto can = P::hardware_abilities(typename P::Settings{});
         support.works = can.ok();
         std::error_code status;
+        const std::string name = file.substr(file.rfind('/') + 1);
         if (can) {
-          support.sentence = fmt::format("hosts of simulations can have the NIC of rtl/ ({})", file);
+          support.sentence = fmt::format("hosts of simulations can have the NIC of rtl/ ({})", name);
         } else if (std::filesystem::exists(file, status)) {
           support.sentence = can.error().message;
         } else {
-          support.sentence = fmt::format("no {}: ./dev rtl nic builds {}", kKey, file);
+          support.sentence = fmt::format("no {}: ./dev rtl nic builds {}", kKey, name);
         }
       }
-    });
-  }
-  return support;
+      }
+  });
+}
+return support;
 }
 
 bool has_hardware_nic(const ScenarioConfig& config) {

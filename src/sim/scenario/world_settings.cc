@@ -250,10 +250,10 @@ Result<PlannedWorld> plan_world(const ScenarioConfig& config) {
       P::share(std::get<typename P::Settings>(config.protocols), settings, ends_of<P>(settings.ends));
     });
     if (settings.controller == SenderController::kDefault) settings.controller = SenderController::kNscc;
-    WHARF_TRY(check_lossless(config, settings));
-    WHARF_TRY(check_links(settings.links, settings.loss, settings.flow_control, settings.trims()));
     auto topology = topology_of(settings);
     if (!topology) return topology.error();
+    WHARF_TRY(check_lossless(config, settings));
+    WHARF_TRY(check_links(settings.links, settings.loss, settings.flow_control, settings.trims()));
     auto roles = roles_of(config, topology->topology.host_count());
     if (!roles) return roles.error();
     plan.roles = *roles;
