@@ -207,7 +207,7 @@ TEST_P(LiveCommands, SizesSweep) {
   const Outcome outcome = cli_test::run(perf(server, GetParam(), {"--all-sizes", "--iterations", "5"}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, testing::HasSubstr("median"));
-  EXPECT_THAT(outcome.out, testing::HasSubstr("\nwrite     1048576     5 "));
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("\nwrite +1048576 +5 "));
   server.process.signal(SIGINT);
   EXPECT_EQ(server.process.wait().exit_code, 130);
 }

@@ -66,10 +66,9 @@ HardwareSupport hardware_support() {
           support.sentence = fmt::format("no {}: ./dev rtl nic builds {}", kKey, name);
         }
       }
-      }
-  });
-}
-return support;
+    });
+  }
+  return support;
 }
 
 bool has_hardware_nic(const ScenarioConfig& config) {
