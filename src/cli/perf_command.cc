@@ -440,22 +440,12 @@ class PerfCommand : public Command {
   /// Latency and rate by size; nothing for one size alone.
   std::vector<report::Plot> plots_of(const std::vector<Row>& rows) const {
     if (rows.size() < 2) return {};
-    report::Plot latency{"perf_latency",
-                         "Latency by size",
-                         "bytes",
-                         "latency, us",
-                         report::PlotKind::kLines,
-                         report::AxisScale::kLogarithmic,
-                         report::AxisScale::kLogarithmic,
-                         {}};
-    report::Plot rate{"perf_rate",
-                      "Bandwidth by size",
-                      "bytes",
-                      "Gbit/s",
-                      report::PlotKind::kLines,
-                      report::AxisScale::kLogarithmic,
-                      report::AxisScale::kLogarithmic,
-                      {}};
+    const auto by_size = [](const char* name, const char* title, const char* y_label) {
+      constexpr auto kScale = report::AxisScale::kLogarithmic;
+      return report::Plot{name, title, "bytes", y_label, report::PlotKind::kLines, kScale, kScale, {}};
+    };
+    report::Plot latency = by_size("perf_latency", "Latency by size", "latency, us");
+    report::Plot rate = by_size("perf_rate", "Bandwidth by size", "Gbit/s");
     latency.series = {{"median", {}}, {"99%", {}}, {"99.9%", {}}};
     rate.series = {{"bandwidth", {}}};
     constexpr std::array<double, 3> kPercents{50, 99, 99.9};

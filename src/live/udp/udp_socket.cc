@@ -158,6 +158,7 @@ struct UdpSocket::Landing {
   std::size_t count = 0;
   std::size_t at = 0;      ///< The datagram whose frames come next,
   std::size_t offset = 0;  ///< and where in it.
+  Told told;               ///< What came beside that one, once its first frame has been handed out.
 };
 
 struct UdpSocket::Departures {
@@ -291,7 +292,8 @@ std::size_t UdpSocket::cut(std::size_t count) {
   const bool tells = config_.service_field || config_.trains;
   for (; !landing.empty() && count < kBatch; ++count) {
     mmsghdr& header = landing.headers[landing.at];
-    const Told told = tells ? told_beside(header.msg_hdr) : Told{};
+    if (landing.offset == 0) landing.told = tells ? told_beside(header.msg_hdr) : Told{};
+    const Told& told = landing.told;
     const std::size_t left = header.msg_len - landing.offset;
     const std::size_t length = told.frame_bytes == 0 ? left : std::min(left, told.frame_bytes);
     const bool whole = (header.msg_hdr.msg_flags & MSG_TRUNC) == 0 && length <= kFrameBytes;
@@ -370,27 +372,17 @@ void UdpSocket::send_queued(std::size_t count) {
       ++dropped_;
     } else {
       if (errno == EIO || errno == EOPNOTSUPP || errno == ENOPROTOOPT) cuts_ = false;
-      send_singly(firsts[sent], length);
+      send_singly(sent, firsts[sent], length);
     }
     ++sent;
   }
 }
 
-void UdpSocket::send_singly(std::size_t first, std::size_t length) {
+/// The frames of a piece that the system did not take.
+void UdpSocket::send_singly(std::size_t piece, std::size_t first, std::size_t length) {
   for (std::size_t i = first; i < first + length; ++i) {
-    Departures& leaving = *departures_;
-    sockaddr_in target = to_system(outgoing(i).to);
-    Beside room;
-    BesideWriter beside(room);
-    if (config_.service_field) beside.add(IPPROTO_IP, IP_TOS, static_cast<int>(outgoing(i).service));
-    msghdr header{};
-    header.msg_name = &target;
-    header.msg_namelen = sizeof target;
-    header.msg_iov = &leaving.vectors[i];
-    header.msg_iovlen = 1;
-    header.msg_control = beside.length() == 0 ? nullptr : &room;
-    header.msg_controllen = beside.length();
-    while (::sendmsg(descriptor_, &header, 0) < 0) {
+    couple(piece, i, 1);
+    while (::sendmsg(descriptor_, &departures_->headers[piece].msg_hdr, 0) < 0) {
       if (errno == EINTR) continue;
       ++dropped_;
       break;

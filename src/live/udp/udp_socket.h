@@ -56,7 +56,7 @@ class UdpSocket final : public DatagramPort {
   void send_queued(std::size_t count) override;
   std::size_t train_length(std::size_t first, std::size_t count) const;
   void couple(std::size_t piece, std::size_t first, std::size_t length);
-  void send_singly(std::size_t first, std::size_t length);
+  void send_singly(std::size_t piece, std::size_t first, std::size_t length);
   void land();
   std::size_t cut(std::size_t count);
   void prepare(std::size_t index);
