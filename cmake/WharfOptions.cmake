@@ -6,17 +6,20 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 option(WHARF_TESTS "Build the tests" ON)
-option(WHARF_BENCH "Build the benchmarks" ON)
 option(WHARF_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(WHARF_WERROR "Treat warnings as errors" OFF)
 option(WHARF_LINK_TIME_OPTIMIZATION "Optimise the program and the benchmarks once more when they are linked" OFF)
 option(WHARF_EACH "Compile every source by itself" OFF)
+set(WHARF_BENCH ON CACHE STRING
+  "Build the benchmarks: ON, OFF, or SMOKE for those that only have to work and are not optimised when they are linked")
 set(WHARF_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: empty, address,undefined or thread")
 
 add_library(wharf_options INTERFACE)
 target_compile_options(wharf_options INTERFACE
   -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Wswitch-enum -Wnon-virtual-dtor -Woverloaded-virtual
-  -ffp-contract=off)
+  -ffp-contract=off
+  # No file tells in which folder it was built: two clones make the same bytes, and ccache shares them.
+  -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(wharf_options INTERFACE -fcoroutines)
   # g++ 12 warns about its own inlined standard library at -O2 (GCC bugs 105329, 105651, 107852).
