@@ -438,11 +438,14 @@ package wharf_pkg;
   // of these all before `unacked` are answered.
   typedef struct packed {
     logic [23:0] remote;           // The peer's queue pair.
-    logic [23:0] head_first;       // The first one of the oldest request,
-    logic [23:0] send_first;       // and of the one whose turn it is to be sent.
+    logic [23:0] head_first;       // The first one of the oldest request.
     logic [23:0] next;             // Of the next packet that leaves: before `highest` while something is sent again.
     logic [23:0] unacked;
     logic [23:0] highest;
+    // Differences of these, so that nobody has to subtract before he can decide.
+    logic [23:0] index;            // Of `next` from the first one of the request whose turn it is to be sent.
+    logic [23:0] covered;          // Of `unacked` from `head_first`.
+    logic [23:0] outstanding;      // Of `next` from `unacked`.
     logic [7:0]  fetches;          // Reads and atomics that are not answered.
     logic [2:0]  retries;          // Left.
     logic [2:0]  not_ready;        // Retries of a peer that is not ready, left.
@@ -534,7 +537,7 @@ package wharf_pkg;
   parameter int unsigned NicCompletionW  = 182;
   parameter int unsigned RoceJobW        = 460;
   parameter int unsigned RoceAnswerW     = 178;
-  parameter int unsigned RoceSenderW     = 209;
+  parameter int unsigned RoceSenderW     = 257;
   parameter int unsigned RoceResponderW  = 379;
   parameter int unsigned RoceSavedW      = 177;
   parameter int unsigned RoceCounterCount = 29;

@@ -10,7 +10,8 @@ module wharf_icrc (
   input  logic [511:0] data_i,
 
   // Two cycles later, until the next flit: the register as if each flit had 64 bytes.
-  output logic [31:0]  crc_o
+  output logic [31:0]  crc_o,
+  output logic [31:0]  next_o     // What it takes next, if a flit came a cycle ago.
 );
   localparam logic [31:0] Polynomial = 32'hedb88320;
 
@@ -55,6 +56,7 @@ module wharf_icrc (
     valid_q <= valid_i;
     first_q <= first_i;
     if (valid_i) part_q <= part;
-    if (valid_q) crc_o <= part_q ^ (first_q ? Seed : moved);
+    if (valid_q) crc_o <= next_o;
   end
+  assign next_o = part_q ^ (first_q ? Seed : moved);
 endmodule

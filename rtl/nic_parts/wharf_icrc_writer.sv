@@ -28,7 +28,7 @@ module wharf_icrc_writer #(
 
   logic         takes, inside_q, flit_room, flit_valid, flit_take, flit_last;
   logic [511:0] flit;
-  logic [3:0]   flit_place, sum_place;
+  logic [3:0]   flit_place, place_q, sum_place;
   logic [$clog2(Flits):0] flits;
   logic [$clog2(Sums):0]  sums;
   // Three sums may be under way when the last place is promised.
@@ -41,9 +41,10 @@ module wharf_icrc_writer #(
     .out_valid_o(flit_valid), .out_ready_i(flit_take), .out_data_o({flit_last, flit_place, flit}), .level_o(flits)
   );
 
-  // The register has gone on over zeros up to the end of the flit; it comes back to the end of the packet.
-  logic [31:0] crc, at_end;
-  wharf_icrc icrc (.clk_i, .valid_i(takes), .first_i(!inside_q), .data_i(in_data_i), .crc_o(crc));
+  // The register has gone on over zeros up to the end of the flit; it comes back to the end of the packet: by the small
+  // steps before it is kept, by the large ones behind.
+  logic [31:0] crc, next_crc, at_end, near_q;
+  wharf_icrc icrc (.clk_i, .valid_i(takes), .first_i(!inside_q), .data_i(in_data_i), .crc_o(crc), .next_o(next_crc));
   function automatic logic [31:0] row_back(input logic [4:0] index, input int unsigned bits);
     row_back = 32'd1 << index;
     for (int unsigned n = 0; n < bits; n++) row_back = {^(row_back & {Polynomial[30:0], 1'b1}), row_back[31:1]};
@@ -55,21 +56,24 @@ module wharf_icrc_writer #(
     localparam logic [31:0] Row2 = row_back(i, 64);
     localparam logic [31:0] Row3 = row_back(i, 128);
     localparam logic [31:0] Row4 = row_back(i, 256);
-    assign back0[i] = ^(crc & Row0);
-    assign back1[i] = sum_place[0] ? back0[i] : ^(back0 & Row1);
-    assign back2[i] = sum_place[1] ? back1[i] : ^(back1 & Row2);
-    assign back3[i] = sum_place[2] ? back2[i] : ^(back2 & Row3);
+    assign back0[i] = ^(next_crc & Row0);
+    assign back1[i] = place_q[0] ? back0[i] : ^(back0 & Row1);
+    assign back2[i] = place_q[1] ? back1[i] : ^(back1 & Row2);
+    assign back3[i] = sum_place[2] ? near_q[i] : ^(near_q & Row3);
     assign back4[i] = sum_place[3] ? back3[i] : ^(back3 & Row4);
   end
   assign at_end = ~back4;
 
-  logic        last_q, ends_q, sum_room, sum_valid, sum_take;
-  logic [3:0]  place_q;
-  logic [31:0] sum;
+  // A sum that nothing waits before goes by the queue, unless it ends in a flit of its own.
+  logic        last_q, ends_q, sum_room, sum_kept, sum_valid, sum_take;
+  logic [31:0] sum, made_sum, kept_sum;
+  assign made_sum  = {at_end[7:0], at_end[15:8], at_end[23:16], at_end[31:24]};
+  assign sum_valid = sum_kept || ends_q;
+  assign sum       = sum_kept ? kept_sum : made_sum;
   wharf_fifo #(.Width(32), .Depth(Sums)) sum_fifo (
     .clk_i, .rst_i,
-    .in_valid_i(ends_q), .in_ready_o(sum_room), .in_data_i({at_end[7:0], at_end[15:8], at_end[23:16], at_end[31:24]}),
-    .out_valid_o(sum_valid), .out_ready_i(sum_take), .out_data_o(sum), .level_o(sums)
+    .in_valid_i(ends_q && !(sum_take && !sum_kept)), .in_ready_o(sum_room), .in_data_i(made_sum),
+    .out_valid_o(sum_kept), .out_ready_i(sum_take), .out_data_o(kept_sum), .level_o(sums)
   );
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -85,6 +89,7 @@ module wharf_icrc_writer #(
   always_ff @(posedge clk_i) begin
     place_q   <= in_bytes_i[5:2];
     sum_place <= place_q;
+    near_q    <= back2;
   end
 
   // A frame is whole when its sum is there.
@@ -118,5 +123,5 @@ module wharf_icrc_writer #(
     end
   end
   logic unused;
-  assign unused = &{1'b0, flits, sum_room, in_bytes_i};
+  assign unused = &{1'b0, flits, sum_room, in_bytes_i, crc, sum_place};
 endmodule

@@ -132,7 +132,8 @@ module wharf_roce_nic #(
   assign offers           = answer_job_valid || ask_job_valid;
   assign goes             = offers && job_room && about_room;
   assign answer_job_ready = job_room && about_room && is_answer;
-  assign ask_job_ready    = job_room && about_room && !is_answer;
+  // Not by is_answer, which waits for what the request is.
+  assign ask_job_ready    = job_room && about_room && (!answer_job_valid || answered_q);
   always_ff @(posedge clk_i) begin
     if (rst_i) answered_q <= 1'b0;
     else if (goes) answered_q <= is_answer;

@@ -162,7 +162,7 @@ module wharf_roce_receiver #(
   // ---------------------------------------------------------------- Requests
   logic        is_send, is_write, is_read, is_atomic, is_first, is_last, has_immediate, is_none;
   logic [31:0] total, begun, remaining;
-  logic [23:0] distance, packets;
+  logic [23:0] distance, packets, packets_q;
   logic [63:0] address;
   logic [31:0] bytes;
   assign is_read   = h.opcode == wharf_pkg::RoceReadRequest;
@@ -205,8 +205,9 @@ module wharf_roce_receiver #(
   assign judges      = state_q == Judge && !open_valid_i;
   assign starts      = judges && push_room_i && is_next && !is_invalid;
   // Nothing is touched by what has no bytes.
-  assign checks      = is_write ? remaining != '0 : (is_read ? h.length != '0 : is_atomic);
-  assign ask_valid_o = (starts && checks) || (state_q == Compare && is_found && h.length != '0 && is_read);
+  assign checks      = is_write ? total != begun : (is_read ? h.length != '0 : is_atomic);
+  // A repeat is looked up whether or not it is the one: nothing hears the answer but Check.
+  assign ask_valid_o = (starts && checks) || (state_q == Compare && h.length != '0 && is_read);
   assign ask_key_o   = is_first || !is_write ? h.key : ctx_q.key;
   assign ask_right_o = is_write ? wharf_pkg::RightWrite : (is_read ? wharf_pkg::RightRead : wharf_pkg::RightAtomic);
   assign ask_address_o = is_write ? address : h.address;
@@ -219,32 +220,36 @@ module wharf_roce_receiver #(
   logic       checked_q, granted_q, granted, checked;
   assign checked = checked_q || answer_valid_i;
   assign granted = answer_valid_i ? answer_i == wharf_pkg::GrantGranted : granted_q;
-  logic       misfits;
+  logic       misfits, misfits_q, is_odd;
   assign misfits = is_write ? (is_last ? bytes != remaining : remaining <= bytes) : (is_atomic && h.address[2:0] != '0);
+  // Of what has no bytes to check: a Write that has none left.
+  assign is_odd  = is_write && (!is_last || bytes != '0);
 
   // The receive of a message: of a Send with its first packet, of a Write with immediate with its last one.
   wharf_pkg::nic_receive_t receive_q, receive;
   logic        asked_q, cut_q;
-  logic [31:0] received;
+  logic [31:0] received_q;   // With this packet.
   assign want_valid_o = state_q == Want && !asked_q;
   assign receive      = is_send && !is_first ? ctx_q.receive : receive_q;
-  assign received     = begun + bytes;
 
   // ---------------------------------------------------------------- What was answered before
   logic [SavedW:0]   tried_q;
   logic [SavedW-1:0] place;
   logic [23:0]       index, tail;
-  logic [63:0]       offset;
+  logic [64:0]       offset;
+  logic [32:0]       room;
   logic              is_found, is_exhausted;
   assign place        = ctx_q.next_saved[SavedW-1:0] - tried_q[SavedW-1:0] - 1'b1;  // The newest one first.
   assign is_exhausted = 8'(tried_q) == ctx_q.saved;
   assign index        = h.psn - saved_q.first;
-  assign offset       = h.address - saved_q.address;
-  assign tail         = index + packets;
+  // Both at once: where the repeat begins, and how late one of its length may begin.
+  assign offset       = {1'b0, h.address} - {1'b0, saved_q.address};
+  assign room         = {1'b0, saved_q.length} - {1'b0, h.length};
+  assign tail         = index + packets_q;
   // A repeat may ask for the end of it alone, and for nothing else.
   assign is_found     = saved_q.is_atomic == is_atomic && index < saved_q.packets &&
-                        (is_atomic || (tail <= saved_q.packets && h.key == saved_q.key && h.address >= saved_q.address &&
-                                       offset <= 64'(saved_q.length) && 64'(h.length) <= 64'(saved_q.length) - offset));
+                        (is_atomic || (tail <= saved_q.packets && h.key == saved_q.key && !offset[64] && !room[32] &&
+                                       offset[63:0] <= 64'(room[31:0])));
 
   // ---------------------------------------------------------------- Atomics
   // Operands are big-endian on the wire, little-endian in memory. What changes nothing is not written.
@@ -280,14 +285,14 @@ module wharf_roce_receiver #(
       ctx.nak_sent = syndrome_q == wharf_pkg::SyndromeSequence;
     end else begin
       ctx.nak_sent = 1'b0;
-      ctx.expected = ctx_q.expected + (is_read ? packets : 24'd1);
+      ctx.expected = ctx_q.expected + (is_read ? packets_q : 24'd1);
       if (is_last) ctx.msn = ctx_q.msn + 24'd1;
       if (is_read || is_atomic) begin
         ctx.next_saved = ctx_q.next_saved + 8'd1;
         if (ctx_q.saved != 8'(Saved)) ctx.saved = ctx_q.saved + 8'd1;
       end else begin
         ctx.message  = is_last ? wharf_pkg::MessageNone : kind;
-        ctx.received = received;
+        ctx.received = received_q;
         if (is_write) begin
           ctx.key     = ask_key_o;
           ctx.address = address + 64'(bytes);
@@ -302,7 +307,7 @@ module wharf_roce_receiver #(
     fresh           = '0;
     fresh.is_atomic = is_atomic;
     fresh.first     = h.psn;
-    fresh.packets   = is_read ? packets : 24'd1;
+    fresh.packets   = is_read ? packets_q : 24'd1;
     fresh.address   = is_atomic ? old_q : h.address;
     fresh.length    = h.length;
     fresh.key       = h.key;
@@ -343,7 +348,7 @@ module wharf_roce_receiver #(
     completion_o.status        = cut_q ? wharf_pkg::CompletionLocalLength : wharf_pkg::CompletionSuccess;
     completion_o.operation     = is_send ? (has_immediate ? wharf_pkg::OperationSendImmediate : wharf_pkg::OperationSend)
                                          : wharf_pkg::OperationWriteImmediate;
-    completion_o.length        = cut_q ? '0 : received;
+    completion_o.length        = cut_q ? '0 : received_q;
     completion_o.is_receive    = 1'b1;
     completion_o.has_immediate = has_immediate && !cut_q;
     completion_o.immediate     = completion_o.has_immediate ? 64'(h.immediate) : '0;
@@ -407,20 +412,20 @@ module wharf_roce_receiver #(
           else if (takes_receive) state_q <= Want;
           else if (checks) state_q <= Check;
           else if (is_send) state_q <= Fit;
-          else state_q <= misfits ? Refuse : Accept;
+          else state_q <= is_odd ? Refuse : Accept;
         end
         Want: if (taken_valid_i) begin
           if (taken_result_i != wharf_pkg::TakenEntry) state_q <= Refuse;
           else if (is_send) state_q <= Fit;
-          else state_q <= checks ? Check : (misfits ? Refuse : Notice);
+          else state_q <= checks ? Check : (is_odd ? Refuse : Notice);
         end
         Check: if (checked) begin
-          if (!granted || misfits) state_q <= Refuse;
+          if (!granted || misfits_q) state_q <= Refuse;
           else if (is_write) state_q <= bytes != '0 ? Place : Accept;
           else state_q <= is_read ? (is_behind ? Again : Accept) : AtomicRead;
         end
         Fit: begin
-          if (received > receive.capacity) state_q <= Notice;
+          if (received_q > receive.capacity) state_q <= Notice;
           else if (bytes != '0) state_q <= Place;
           else state_q <= is_last ? Notice : Accept;
         end
@@ -455,6 +460,12 @@ module wharf_roce_receiver #(
     else asked_q <= state_q == Want;
     if (state_q == Idle) placed_q <= 1'b0;
     else if (state_q == Place) placed_q <= 1'b1;
+    // What the states behind it want to know.
+    if (state_q == Judge) begin
+      packets_q  <= packets;
+      misfits_q  <= misfits;
+      received_q <= begun + bytes;
+    end
     if (state_q == Judge) checked_q <= 1'b0;
     else if (answer_valid_i) checked_q <= 1'b1;
     else if (state_q == Compare) checked_q <= 1'b0;
@@ -462,7 +473,7 @@ module wharf_roce_receiver #(
     if (state_q == Judge) tried_q <= '0;
     else if (state_q == Compare) tried_q <= tried_q + 1'b1;
     if (state_q == Want && taken_valid_i) receive_q <= taken_i;
-    if (state_q == Fit) cut_q <= received > receive.capacity;
+    if (state_q == Fit) cut_q <= received_q > receive.capacity;
     else if (state_q == Judge) cut_q <= 1'b0;
     if (line_answer_valid_i) old_q <= old;
     if (state_q == Verdict && verdict_valid_i) wanted_q <= verdict_address_i;

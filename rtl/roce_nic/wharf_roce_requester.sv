@@ -90,9 +90,10 @@ module wharf_roce_requester #(
   localparam logic [3:0] Act    = 4'd6;   // That is done.
   localparam logic [3:0] Placed = 4'd7;   // The data of an answer is in memory.
   localparam logic [3:0] Settle = 4'd8;   // Its request is over, or not.
-  localparam logic [3:0] Expire = 4'd9;   // A time has come, perhaps.
+  localparam logic [3:0] Late   = 4'd9;   // A time has come, perhaps.
   localparam logic [3:0] Flush  = 4'd10;  // The queue pair ends, request by request;
   localparam logic [3:0] Next   = 4'd11;  // the next one is read.
+  localparam logic [3:0] Expire = 4'd12;  // It has, or not.
   logic [3:0] state_q;
 
   // What Act does.
@@ -102,9 +103,10 @@ module wharf_roce_requester #(
   localparam logic [2:0] ActFail     = 3'd3;
   localparam logic [2:0] ActPlace    = 3'd4;
 
-  // Requests and contexts: one write port, one synchronous read port. Ends of the queues: written from one side each, two
-  // asynchronous read ports.
-  logic [wharf_pkg::NicRequestW-1:0] requests [QueuePairs*Depth];
+  // Requests, with the index of their last packet, and contexts: one write port, one synchronous read port. Ends of the
+  // queues: written from one side each, two asynchronous read ports.
+  localparam int unsigned LastW = 32 - MtuW;
+  logic [LastW+wharf_pkg::NicRequestW-1:0] requests [QueuePairs*Depth];
   logic [wharf_pkg::RoceSenderW-1:0] contexts [QueuePairs];
   logic [SlotW:0]                    write_ends [QueuePairs];
   logic [SlotW:0]                    head_ends [QueuePairs];
@@ -119,7 +121,7 @@ module wharf_roce_requester #(
   endfunction
 
   // ---------------------------------------------------------------- Doorbells
-  logic             is_request, bell_known, rings, marks, mark_ready;
+  logic             is_request, bell_known, rings, marks, may_mark, mark_ready;
   logic [PairW-1:0] bell, mark_pair;
   logic [SlotW:0]   bell_write, bell_level;
   always_comb begin
@@ -138,10 +140,14 @@ module wharf_roce_requester #(
   assign bell_write         = write_ends[bell];
   assign bell_level         = bell_write - head_ends[bell];
   assign bell_known         = (doorbell_pair_i >> PairW) == '0 && opened_q[bell] && !ended_q[bell];
-  assign doorbell_ready_o   = !marks && !open_valid_i;
+  // A queue pair that goes on is listed first.
+  assign doorbell_ready_o   = !may_mark && !open_valid_i;
   assign doorbell_refused_o = doorbell_valid_i && doorbell_ready_o &&
                               (!is_request || !bell_known || bell_level == (SlotW + 1)'(Depth));
   assign rings              = doorbell_valid_i && doorbell_ready_o && !doorbell_refused_o;
+  logic [LastW-1:0] bell_last;
+  assign bell_last = doorbell_i.length[31:MtuW] -
+                     LastW'(doorbell_i.length[MtuW-1:0] == '0 && doorbell_i.length[31:MtuW] != '0);
 
   // ---------------------------------------------------------------- Time
   logic [TickW-1:0] part_q;
@@ -166,7 +172,8 @@ module wharf_roce_requester #(
   assign half = code[4:1];
   assign tens = code == 5'd0 ? 18'd65536 :
                 (code == 5'd1 ? 18'd1 : (code[0] ? 18'd3 << (half - 4'd1) : 18'd1 << half));
-  assign ready_deadline = now_q + {3'd0, tens, 3'd0} + {5'd0, tens, 1'b0} + 24'd1;
+  // Begun a cycle before it is used.
+  always_ff @(posedge clk_i) ready_deadline <= now_q + {3'd0, tens, 3'd0} + {5'd0, tens, 1'b0} + 24'd1;
 
   // Queue pairs with a timer are looked at one after the other, so often that others have their turn.
   logic [PairW-1:0] sweep_q;
@@ -189,7 +196,7 @@ module wharf_roce_requester #(
   logic             turn_valid, picks_heard, picks_placed, picks_kill, picks_turn, picks;
   logic [PairW-1:0] turn, pick, pair_q, read_pair;
   logic [PairW:0]   listed;
-  logic [SlotW:0]   pick_head, pick_send, head_q, send_q, write_end, write_q;
+  logic [SlotW:0]   pick_head, pick_send, head_q, send_q, write_q;
   logic             is_idle;
   // A queue pair that is opened has the ports.
   assign is_idle      = state_q == Idle && !open_valid_i;
@@ -210,47 +217,44 @@ module wharf_roce_requester #(
   end
   assign pick_head = head_ends[pick];
   assign pick_send = send_ends[pick];
-  assign write_end = write_ends[read_pair];
   wharf_ready_list #(.Members(QueuePairs)) turns (
     .clk_i, .rst_i,
     .mark_valid_i(marks || rings), .mark_ready_o(mark_ready), .mark_member_i(mark_pair),
     .turn_valid_o(turn_valid), .turn_ready_i(picks_turn), .turn_again_i(1'b0), .turn_member_o(turn), .listed_o(listed)
   );
-  assign mark_pair = marks ? pair_q : bell;
+  assign mark_pair = may_mark ? pair_q : bell;
 
   // ---------------------------------------------------------------- The request at hand
   wharf_pkg::roce_sender_t ctx_q, ctx, kept;      // As it is, as this state leaves it, and what is kept of it.
   wharf_pkg::nic_request_t request_q;
   wharf_pkg::roce_heard_t  heard_q;
-  logic [23:0]             packets, last_of_head, index;
+  logic [LastW-1:0]        last_q;                // The index of its last packet,
+  logic [23:0]             last;
+  logic [15:0]             last_bytes;            // and the data of that.
   logic                    has_begun, is_fetch, is_read;
-  assign packets      = request_q.length[31:MtuW] == '0 && request_q.length[MtuW-1:0] == '0 ? 24'd1 :
-                        24'(request_q.length[31:MtuW]) + 24'(request_q.length[MtuW-1:0] != '0);
-  assign is_read      = request_q.operation == wharf_pkg::OperationRead;
-  assign is_fetch     = request_q.operation >= wharf_pkg::OperationRead;
-  assign has_begun    = is_before(ctx_q.head_first, ctx_q.highest);
-  assign last_of_head = ctx_q.head_first + packets - 24'd1;
+  assign last       = 24'(last_q);
+  assign last_bytes = request_q.length[MtuW-1:0] == '0 && request_q.length[31:MtuW] != '0 ? 16'(Mtu)
+                                                                                        : 16'(request_q.length[MtuW-1:0]);
+  assign is_read    = request_q.operation == wharf_pkg::OperationRead;
+  assign is_fetch   = request_q.operation >= wharf_pkg::OperationRead;
+  // No number that was given is behind `highest`, so that a comparison for equality will do.
+  assign has_begun  = ctx_q.head_first != ctx_q.highest;
 
   // ---------------------------------------------------------------- Sending
-  logic        is_new, is_first, is_last, waits, sends, has_work;
-  logic [23:0] outstanding;
-  logic [31:0] offset, left;
-  logic [15:0] chunk;
-  assign index       = ctx_q.next - ctx_q.send_first;
-  assign offset      = 32'(index) << MtuW;
-  assign left        = request_q.length - offset;
-  assign is_new      = index == '0 && ctx_q.next == ctx_q.highest;
-  assign is_first    = index == '0;
-  assign is_last     = is_fetch || index + 24'd1 == packets;
-  assign chunk       = left > 32'(Mtu) ? 16'(Mtu) : left[15:0];
-  assign outstanding = ctx_q.next - ctx_q.unacked;
-  assign has_work    = send_q != write_q;   // What came since is not the request that was read.
-  assign waits       = outstanding >= 24'(Window) || ctx_q.timer == wharf_pkg::TimerNotReady ||
-                       (is_new && ((request_q.fence && ctx_q.fetches != '0) ||
-                                   (is_fetch && ctx_q.fetches >= 8'(Fetches))));
+  logic        is_new, is_first, is_last, is_front, waits, sends, has_work;
+  logic [31:0] offset;
+  assign offset   = 32'(ctx_q.index) << MtuW;
+  assign is_front = ctx_q.next == ctx_q.highest;
+  assign is_first = ctx_q.index == '0;
+  assign is_new   = is_first && is_front;
+  assign is_last  = is_fetch || ctx_q.index == last;
+  assign has_work = send_q != write_q;   // What came since is not the request that was read.
+  assign waits    = ctx_q.outstanding >= 24'(Window) || ctx_q.timer == wharf_pkg::TimerNotReady ||
+                    (is_new && ((request_q.fence && ctx_q.fetches != '0) ||
+                                (is_fetch && ctx_q.fetches >= 8'(Fetches))));
   assign job_valid_o = state_q == Send && has_work && !waits && !open_valid_i;
   assign sends       = job_valid_o && job_ready_i;
-  assign resent_o    = sends && is_before(ctx_q.next, ctx_q.highest);
+  assign resent_o    = sends && !is_front;
 
   // Data that is inline ends where its length says.
   logic [127:0] inline_data;
@@ -263,8 +267,9 @@ module wharf_roce_requester #(
     job_o                = '0;
     job_o.destination    = ctx_q.remote;
     job_o.psn            = ctx_q.next;
-    job_o.acknowledge    = is_last || ((index + 24'd1) & 24'(AckEvery - 1)) == '0 || outstanding + 24'd1 >= 24'(Window);
-    job_o.urgency        = is_before(ctx_q.next, ctx_q.highest) ? wharf_pkg::UrgencyRepeated : wharf_pkg::UrgencyData;
+    job_o.acknowledge    = is_last || ((ctx_q.index + 24'd1) & 24'(AckEvery - 1)) == '0 ||
+                           ctx_q.outstanding >= 24'(Window - 1);
+    job_o.urgency        = is_front ? wharf_pkg::UrgencyData : wharf_pkg::UrgencyRepeated;
     job_o.key            = request_q.token_value;
     job_o.remote_address = request_q.remote_address;
     job_o.length         = request_q.length;
@@ -272,7 +277,7 @@ module wharf_roce_requester #(
     job_o.is_inline      = request_q.is_inline;
     job_o.address        = request_q.local_address + 64'(offset);
     job_o.data           = inline_data;
-    job_o.bytes          = chunk;
+    job_o.bytes          = is_last ? last_bytes : 16'(Mtu);
     unique case (request_q.operation)
       wharf_pkg::OperationWrite:
         job_o.opcode = is_first ? (is_last ? wharf_pkg::RoceWriteOnly : wharf_pkg::RoceWriteFirst)
@@ -290,7 +295,7 @@ module wharf_roce_requester #(
         // One that is asked for again asks for the part that is missing.
         job_o.opcode         = wharf_pkg::RoceReadRequest;
         job_o.remote_address = request_q.remote_address + 64'(offset);
-        job_o.length         = left;
+        job_o.length         = request_q.length - offset;
         job_o.bytes          = '0;
       end
       default: begin
@@ -304,10 +309,10 @@ module wharf_roce_requester #(
   // ---------------------------------------------------------------- Answers
   // Whether a queue pair hears no more of what it has gone back for.
   logic        is_ack, is_nak, is_answer, has_aeth, is_atomic_answer, says_last, waiting_q, over, covers_part;
-  logic        is_inside, is_expected, is_late;
+  logic        is_inside, is_expected, is_late, is_end;
   logic [1:0]  class_of;
-  logic [23:0] through_q, before_q, response_index;
-  logic [31:0] response_left;
+  logic        beyond_q;                    // It is of a request behind the oldest one.
+  logic [23:0] through_q, before_q, reach_q; // The last PSN that it covers, and that from `head_first` on.
   logic [2:0]  act_q, act;
   logic [7:0]  fail_q, fail_status;
   logic        implied_q, implied, odd;
@@ -322,12 +327,11 @@ module wharf_roce_requester #(
   assign is_late          = is_before(heard_q.psn, ctx_q.unacked) || !is_before(heard_q.psn, ctx_q.highest) ||
                             (!is_answer && class_of == wharf_pkg::AethReserved);
   // The oldest request is over, or a part of it is.
-  assign over        = !is_before(through_q, last_of_head);
-  assign covers_part = has_begun && !is_before(through_q, ctx_q.head_first);
-  assign is_inside   = waiting_q && !is_before(last_of_head, heard_q.psn);
+  assign over        = reach_q >= last;
+  assign covers_part = has_begun && !reach_q[23];
+  assign is_inside   = waiting_q && !beyond_q;
   assign is_expected = heard_q.psn == ctx_q.unacked;
-  assign response_index = ctx_q.unacked - ctx_q.head_first;
-  assign response_left  = request_q.length - (32'(response_index) << MtuW);
+  assign is_end      = ctx_q.covered == last;
 
   always_comb begin
     act         = ActNothing;
@@ -337,7 +341,7 @@ module wharf_roce_requester #(
     if (is_ack) begin
       implied = waiting_q;
     end else if (is_nak) begin
-      if (waiting_q && is_before(last_of_head, heard_q.psn)) implied = 1'b1;
+      if (waiting_q && beyond_q) implied = 1'b1;
       else if (has_begun && class_of == wharf_pkg::AethNotReady) act = is_expected ? ActNotReady : ActNothing;
       else if (has_begun) begin
         unique case (heard_q.syndrome[4:0])
@@ -363,8 +367,7 @@ module wharf_roce_requester #(
       implied = waiting_q;
       odd     = !waiting_q;
     end else if (is_read) begin
-      act = is_atomic_answer || says_last != (heard_q.psn == last_of_head) ||
-            32'(heard_q.bytes) != (response_left > 32'(Mtu) ? 32'(Mtu) : response_left) ? ActFail : ActPlace;
+      act = is_atomic_answer || says_last != is_end || heard_q.bytes != (is_end ? last_bytes : 16'(Mtu)) ? ActFail : ActPlace;
     end else begin
       act = is_atomic_answer ? ActPlace : ActFail;
     end
@@ -373,22 +376,25 @@ module wharf_roce_requester #(
 
   // What an answer has confirmed, and what that means for the timer and the place to go on from; and going back.
   wharf_pkg::roce_sender_t progressed, gone_back;
-  logic                    is_settled;
-  assign is_settled = state_q == Settle && is_before(last_of_head, ctx_q.unacked);
+  logic                    is_settled, settled_q, is_passed;
+  assign is_settled = state_q == Settle && settled_q;
+  assign is_passed  = is_before(ctx_q.next, ctx_q.unacked);
   always_comb begin
     progressed = ctx_q;
     if (is_settled) begin
       progressed.head_first = ctx_q.unacked;
+      progressed.covered    = '0;
       progressed.fetches    = ctx_q.fetches - 8'd1;
     end
-    if (is_before(ctx_q.next, ctx_q.unacked)) begin
-      progressed.next       = ctx_q.unacked;
-      progressed.send_first = is_settled ? ctx_q.unacked : ctx_q.head_first;
+    progressed.outstanding = is_passed ? '0 : ctx_q.next - ctx_q.unacked;
+    if (is_passed) begin
+      progressed.next  = ctx_q.unacked;
+      progressed.index = is_settled ? '0 : ctx_q.covered;
     end
     progressed.retries   = 3'(Retries);
     progressed.not_ready = 3'(NotReadyRetries);
     if (is_before(ctx_q.recovery, ctx_q.unacked)) progressed.recovering = 1'b0;
-    if (!is_before(ctx_q.unacked, ctx_q.next)) begin
+    if (is_passed || ctx_q.unacked == ctx_q.next) begin
       if (ctx_q.timer == wharf_pkg::TimerAnswer) progressed.timer = wharf_pkg::TimerOff;
     end else if (ctx_q.timer != wharf_pkg::TimerNotReady) begin
       progressed.timer    = wharf_pkg::TimerAnswer;
@@ -397,17 +403,22 @@ module wharf_roce_requester #(
     gone_back            = ctx_q;
     gone_back.recovering = 1'b1;
     gone_back.recovery   = ctx_q.unacked;
-    gone_back.next       = ctx_q.unacked;
-    gone_back.send_first = ctx_q.head_first;
-    gone_back.timer      = wharf_pkg::TimerOff;
+    gone_back.next        = ctx_q.unacked;
+    gone_back.index       = ctx_q.covered;
+    gone_back.outstanding = '0;
+    gone_back.timer       = wharf_pkg::TimerOff;
   end
 
   // Whether it is allowed now: not while a delay of the peer's is awaited, nor twice for the same.
-  logic is_news, is_due, passes, ends_now, moves_send, advances, goes_back;
-  assign is_news = ctx_q.timer != wharf_pkg::TimerNotReady && ctx_q.unacked != ctx_q.next &&
+  logic is_news, is_due, is_past_q, ends_now, moves_send, advances, goes_back;
+  assign is_news = ctx_q.timer != wharf_pkg::TimerNotReady && ctx_q.outstanding != '0 &&
                    !(ctx_q.recovering && ctx_q.recovery == ctx_q.unacked);
-  assign passes  = (now_q - ctx_q.deadline) < 24'h800000;
-  assign is_due  = ctx_q.timer == wharf_pkg::TimerAnswer && passes && ctx_q.unacked != ctx_q.next;
+  assign is_due  = ctx_q.timer == wharf_pkg::TimerAnswer && is_past_q && ctx_q.outstanding != '0;
+
+  // A Read has the numbers of all that is left of it at once.
+  logic [23:0] fetched, skipped;
+  assign fetched = last & {24{is_fetch}};
+  assign skipped = ctx_q.index & {24{is_fetch}};
 
   always_comb begin
     ctx        = ctx_q;
@@ -417,9 +428,10 @@ module wharf_roce_requester #(
     advances   = 1'b0;   // The oldest request is over.
     unique case (state_q)
       Send: begin
-        ctx.next = ctx_q.next + (is_fetch ? packets - index : 24'd1);
-        if (is_before(ctx_q.highest, ctx.next)) ctx.highest = ctx.next;
-        if (is_last) ctx.send_first = ctx_q.send_first + packets;
+        ctx.next        = ctx_q.next + fetched - skipped + 24'd1;
+        ctx.outstanding = ctx_q.outstanding + fetched - skipped + 24'd1;
+        ctx.index       = is_last ? '0 : ctx_q.index + 24'd1;
+        if (is_front) ctx.highest = ctx.next;
         if (is_new && is_fetch) ctx.fetches = ctx_q.fetches + 8'd1;
         if (ctx_q.timer == wharf_pkg::TimerOff) begin
           ctx.timer    = wharf_pkg::TimerAnswer;
@@ -430,19 +442,20 @@ module wharf_roce_requester #(
       Walk: begin
         if (covers_part && !is_fetch) begin
           if (over) begin
-            ctx.unacked    = last_of_head + 24'd1;
-            ctx.head_first = last_of_head + 24'd1;
-            if (send_q == head_q) ctx.send_first = last_of_head + 24'd1;
+            ctx.head_first = ctx_q.head_first + last + 24'd1;
+            ctx.unacked    = ctx.head_first;
+            ctx.covered    = '0;
             advances       = completion_ready_i && !open_valid_i;
-          end else if (!is_before(through_q, ctx_q.unacked)) begin
+          end else if (reach_q >= ctx_q.covered) begin
             ctx.unacked = through_q + 24'd1;
+            ctx.covered = reach_q + 24'd1;
           end
         end
       end
       Decide: begin
         if (ctx_q.unacked != before_q) begin
           ctx       = progressed;
-          goes_back = is_before(ctx_q.next, ctx_q.unacked);
+          goes_back = is_passed;
         end
       end
       Act: unique case (act_q)
@@ -467,14 +480,17 @@ module wharf_roce_requester #(
         ActFail: ends_now = 1'b1;
         default: ;
       endcase
-      Placed: ctx.unacked = ctx_q.unacked + 24'd1;
+      Placed: begin
+        ctx.unacked = ctx_q.unacked + 24'd1;
+        ctx.covered = ctx_q.covered + 24'd1;
+      end
       Settle: begin
         ctx       = progressed;
         advances  = is_settled && completion_ready_i && !open_valid_i;
-        goes_back = is_before(ctx_q.next, ctx_q.unacked);
+        goes_back = is_passed;
       end
       Expire: begin
-        if (ctx_q.timer == wharf_pkg::TimerNotReady && passes) begin
+        if (ctx_q.timer == wharf_pkg::TimerNotReady && is_past_q) begin
           ctx.timer      = wharf_pkg::TimerOff;
           ctx.recovering = 1'b0;
         end else if (is_due) begin
@@ -493,7 +509,7 @@ module wharf_roce_requester #(
 
   // ---------------------------------------------------------------- Completions
   logic flushes, has_completion, steps;
-  assign flushes            = state_q == Flush && head_q != write_end;
+  assign flushes            = state_q == Flush && head_q != write_q;
   assign has_completion     = (state_q == Walk && covers_part && !is_fetch && over) ||
                               is_settled || flushes;
   assign completion_valid_o = has_completion && !open_valid_i;
@@ -510,7 +526,7 @@ module wharf_roce_requester #(
   assign verdict_valid_o   = (state_q == Judge && is_late && steps) || (state_q == Act && steps) ||
                              (state_q == Judge && ended_q[pair_q] && steps);
   assign verdict_wants_o   = state_q == Act && act_q == ActPlace;
-  assign verdict_address_o = request_q.local_address + (64'(response_index) << MtuW);
+  assign verdict_address_o = request_q.local_address + (64'(ctx_q.covered) << MtuW);
 
   assign stale_o        = (state_q == Judge && is_late && !ended_q[pair_q] && steps) || (state_q == Decide && odd && steps);
   assign sequence_nak_o = state_q == Act && act_q == ActGoBack && !implied_q && steps;
@@ -521,7 +537,7 @@ module wharf_roce_requester #(
 
   // ---------------------------------------------------------------- State
   logic stores, frees;   // The context goes back to memory; a time has come.
-  assign frees = passes && ctx_q.timer != wharf_pkg::TimerOff;
+  assign frees = is_past_q && ctx_q.timer != wharf_pkg::TimerOff;
   logic is_over;
   always_comb begin
     unique case (state_q)
@@ -529,11 +545,13 @@ module wharf_roce_requester #(
       Act:     stores = steps && !ends_now;
       Settle:  stores = steps;
       Expire:  stores = steps && !ends_now;
-      Flush:   stores = steps && head_q == write_end;
+      Flush:   stores = steps && head_q == write_q;
       default: stores = 1'b0;
     endcase
   end
   assign is_over = state_q == Send && !open_valid_i && (sends || !job_valid_o);
+  // Known early, whether or not somebody does: the place on the list is for this queue pair.
+  assign may_mark = state_q == Send ? job_ready_i : state_q == Act || state_q == Settle || state_q == Expire;
   // Somebody may go on: the rest of what is sent, or what an answer or a time has freed.
   assign marks = (sends && (!is_last || send_q + 1'b1 != write_q)) ||
                  (stores && (state_q == Act || state_q == Settle || (state_q == Expire && frees)));
@@ -552,7 +570,6 @@ module wharf_roce_requester #(
       kept            = '0;
       kept.remote     = open_remote_i;
       kept.head_first = open_psn_i;
-      kept.send_first = open_psn_i;
       kept.next       = open_psn_i;
       kept.unacked    = open_psn_i;
       kept.highest    = open_psn_i;
@@ -561,15 +578,17 @@ module wharf_roce_requester #(
     end
   end
   logic [PairW-1:0] kept_pair;
-  logic             moves;
+  logic             moves, ends_move;
   assign kept_pair = open_valid_i ? open_pair_i : pair_q;
   assign moves     = state_q == Send ? sends : steps && state_q != Idle;
+  assign ends_move = moves && state_q != Walk;
   always_ff @(posedge clk_i) begin
-    if (rings) requests[{bell, bell_write[SlotW-1:0]}] <= doorbell_i;
+    if (rings) requests[{bell, bell_write[SlotW-1:0]}] <= {bell_last, doorbell_i};
     if (open_valid_i) write_ends[open_pair_i] <= '0;
     else if (rings) write_ends[bell] <= bell_write + 1'b1;
-    if (open_valid_i || moves) head_ends[kept_pair] <= open_valid_i ? '0 : head_next;
-    if (open_valid_i || moves) send_ends[kept_pair] <= open_valid_i ? '0 : send_next;
+    // Fetch writes what Walk has made of them.
+    if (open_valid_i || ends_move) head_ends[kept_pair] <= open_valid_i ? '0 : head_next;
+    if (open_valid_i || ends_move) send_ends[kept_pair] <= open_valid_i ? '0 : send_next;
     if (open_valid_i || stores) contexts[kept_pair] <= kept;
   end
 
@@ -577,25 +596,35 @@ module wharf_roce_requester #(
   assign read_pair = state_q == Idle ? pick : pair_q;
   assign read_slot = state_q != Idle ? head_q[SlotW-1:0] : (picks_turn ? pick_send[SlotW-1:0] : pick_head[SlotW-1:0]);
   always_ff @(posedge clk_i) begin
-    if (picks || ((state_q == Fetch || state_q == Next) && !open_valid_i)) request_q <= requests[{read_pair, read_slot}];
+    if (picks || ((state_q == Fetch || state_q == Next) && !open_valid_i))
+      {last_q, request_q} <= requests[{read_pair, read_slot}];
     if (picks) begin
       pair_q  <= pick;
       ctx_q   <= contexts[pick];
       head_q  <= pick_head;
       send_q  <= pick_send;
-      write_q <= write_end;
     end else if (moves) begin
       ctx_q  <= ctx;
       head_q <= head_next;
       send_q <= send_next;
     end
+    // Of one that has ended, nothing comes any more.
+    if (picks || state_q == Next) write_q <= write_ends[read_pair];
     if (picks_heard) heard_q <= heard_i;
     if (state_q == Judge) begin
       before_q  <= ctx_q.unacked;
       // A NAK says that all before it has arrived.
       through_q <= heard_q.psn - 24'(is_nak);
+      reach_q   <= heard_q.psn - ctx_q.head_first - 24'(is_nak);
+    end else if (state_q == Fetch) begin
+      reach_q   <= through_q - ctx_q.head_first;
     end
-    if (state_q == Walk) waiting_q <= covers_part && is_fetch;
+    if (state_q == Walk) begin
+      waiting_q <= covers_part && is_fetch;
+      beyond_q  <= over && (is_nak || reach_q != last);
+    end
+    if (state_q == Placed) settled_q <= is_end;
+    if (state_q == Late) is_past_q <= (now_q - ctx_q.deadline) < 24'h800000;
     if (state_q == Decide) begin
       act_q     <= act;
       implied_q <= implied;
@@ -631,7 +660,7 @@ module wharf_roce_requester #(
           if (picks_placed) state_q <= Placed;
           else if (picks_heard) state_q <= Judge;
           else if (picks_kill) state_q <= Next;
-          else if (picks_sweep) state_q <= Expire;
+          else if (picks_sweep) state_q <= Late;
           else if (picks_turn && !ended_q[pick]) state_q <= Send;
         end
         Send:   if (is_over) state_q <= Idle;
@@ -639,10 +668,11 @@ module wharf_roce_requester #(
         Walk:   if (steps) state_q <= covers_part && !is_fetch && over ? Fetch : Decide;
         Fetch:  if (steps) state_q <= Walk;
         Decide: if (steps) state_q <= Act;
-        Act:    if (steps) state_q <= ends_now ? Flush : Idle;
+        Act:    if (steps) state_q <= ends_now ? Next : Idle;
         Placed: if (steps) state_q <= Settle;
         Settle: if (steps) state_q <= Idle;
-        Expire: if (steps) state_q <= ends_now ? Flush : Idle;
+        Late:   if (steps) state_q <= Expire;
+        Expire: if (steps) state_q <= ends_now ? Next : Idle;
         Flush:  if (steps) state_q <= flushes ? Next : Idle;
         default: if (steps) state_q <= Flush;
       endcase
