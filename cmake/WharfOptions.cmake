@@ -10,6 +10,7 @@ option(WHARF_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(WHARF_WERROR "Treat warnings as errors" OFF)
 option(WHARF_LINK_TIME_OPTIMIZATION "Optimise the program and the benchmarks once more when they are linked" OFF)
 option(WHARF_EACH "Compile every source by itself" OFF)
+option(WHARF_SANITIZE_COMMANDS "With WHARF_SANITIZE: build the tests of the command line, too" OFF)
 set(WHARF_BENCH ON CACHE STRING
   "Build the benchmarks: ON, OFF, or SMOKE for those that only have to work and are not optimised when they are linked")
 set(WHARF_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: empty, address,undefined or thread")
