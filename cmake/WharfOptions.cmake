@@ -10,6 +10,8 @@ option(WHARF_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(WHARF_WERROR "Treat warnings as errors" OFF)
 option(WHARF_LINK_TIME_OPTIMIZATION "Optimise the program and the benchmarks once more when they are linked" OFF)
 option(WHARF_EACH "Compile every source by itself" OFF)
+set(WHARF_SANITIZE_TURN "" CACHE STRING
+  "With WHARF_SANITIZE: 0 or 1 leaves one half or the other of the tests of simulators and studies to be built by name")
 option(WHARF_SANITIZE_COMMANDS "With WHARF_SANITIZE: build the tests of the command line, too" OFF)
 set(WHARF_BENCH ON CACHE STRING
   "Build the benchmarks: ON, OFF, or SMOKE for those that only have to work and are not optimised when they are linked")
