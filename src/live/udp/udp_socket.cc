@@ -169,7 +169,8 @@ struct UdpSocket::Departures {
       headers[i].msg_hdr.msg_namelen = sizeof(sockaddr_in);
     }
   }
-  std::array<iovec, 2 * kBatch> vectors{};  ///< Of each frame what was written, and the data behind it.
+  std::array<iovec, 2 * kBatch> vectors{};       ///< Of each frame what was written, and its data, if any.
+  std::array<std::size_t, kBatch + 1> starts{};  ///< The first of each frame.
   std::array<sockaddr_in, kBatch> targets{};
   std::array<mmsghdr, kBatch> headers{};
   std::array<Beside, kBatch> beside{};
@@ -334,8 +335,8 @@ void UdpSocket::couple(std::size_t piece, std::size_t first, std::size_t length)
   const Outgoing& engine = outgoing(first);
   leaving.targets[piece] = to_system(engine.to);
   msghdr& header = leaving.headers[piece].msg_hdr;
-  header.msg_iov = &leaving.vectors[2 * first];
-  header.msg_iovlen = 2 * length;
+  header.msg_iov = &leaving.vectors[leaving.starts[first]];
+  header.msg_iovlen = leaving.starts[first + length] - leaving.starts[first];
   BesideWriter beside(leaving.beside[piece]);
   if (config_.service_field) beside.add(IPPROTO_IP, IP_TOS, static_cast<int>(engine.service));
   if (length > 1) beside.add(IPPROTO_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(engine.bytes()));
@@ -345,19 +346,23 @@ void UdpSocket::couple(std::size_t piece, std::size_t first, std::size_t length)
 
 void UdpSocket::send_queued(std::size_t count) {
   Departures& leaving = *departures_;
-  std::array<std::size_t, kBatch> firsts{};
-  std::size_t pieces = 0;
+  std::size_t at = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::span<std::byte> frame = outgoing_frame(i);
     const std::span<const std::byte> data = outgoing(i).data;
-    leaving.vectors[2 * i] = {frame.data(), frame.size()};
-    leaving.vectors[2 * i + 1] = {const_cast<std::byte*>(data.data()), data.size()};  // It is only read.
+    leaving.starts[i] = at;
+    leaving.vectors[at++] = {frame.data(), frame.size()};
+    if (!data.empty())
+      leaving.vectors[at++] = {const_cast<std::byte*>(data.data()), data.size()};  // Only read.
   }
-  for (std::size_t first = 0; first < count; ++pieces) {
+  leaving.starts[count] = at;
+  std::array<std::size_t, kBatch + 1> firsts{};  // Of each piece.
+  std::size_t pieces = 0;
+  for (std::size_t first = 0; first < count;) {
     const std::size_t length = cuts_ ? train_length(first, count) : 1;
     couple(pieces, first, length);
-    firsts[pieces] = first;
     first += length;
+    firsts[++pieces] = first;
   }
   for (std::size_t sent = 0; sent < pieces;) {
     const int done =
@@ -369,7 +374,7 @@ void UdpSocket::send_queued(std::size_t count) {
     if (done < 0 && errno == EINTR) continue;
     // The first one failed. The network lost it, or it is a train that this way does not take: one whose
     // frames are longer than the interface carries, or whose interface makes no checksums.
-    const std::size_t length = leaving.headers[sent].msg_hdr.msg_iovlen / 2;
+    const std::size_t length = firsts[sent + 1] - firsts[sent];
     if (length == 1) {
       ++dropped_;
     } else {
