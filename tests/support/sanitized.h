@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How much a test does under a sanitizer, the same for all of them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Buffers between an engine that has handed them on and a port that still reads them: live hosts and liburma
+// send alike.
 #pragma once
 
 #include <array>
