@@ -91,6 +91,11 @@ function(wharf_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})  # For tests/support.
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} wharf_test_options)
   target_precompile_headers(${name} REUSE_FROM wharf_test_pch)
+  wharf_has_turn(${name} has_turn)
+  if(NOT has_turn)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)  # Planted faults may ask for it.
+    return()
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -105,6 +110,23 @@ function(wharf_test name)
   endif()
   if("thread" IN_LIST ARG_LABEL)
     add_dependencies(wharf_thread_tests ${name})
+  endif()
+endfunction()
+
+# wharf_has_turn(NAME RESULT): whether the test program is among those that this tree runs. What reads foreign bytes, and
+# the engines, are sanitized for every commit; simulators, studies and reports for every second.
+function(wharf_has_turn name result)
+  set(${result} ON PARENT_SCOPE)
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  if(NOT WHARF_SANITIZE OR WHARF_SANITIZE_TURN STREQUAL "" OR NOT folder MATCHES "^(src/(sim|study|report)|tests/)" OR
+     folder MATCHES "^tests/(chaos|conformance|live|wireshark)")
+    return()
+  endif()
+  string(MD5 digest ${name})
+  string(SUBSTRING ${digest} 0 1 digit)
+  math(EXPR half "0x${digit} % 2")
+  if(NOT half EQUAL WHARF_SANITIZE_TURN)
+    set(${result} OFF PARENT_SCOPE)
   endif()
 endfunction()
 

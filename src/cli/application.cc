@@ -171,6 +171,7 @@ ExitCode run_parsed(int argc, const char* const* argv, Console& console) {
 /// The exit code of a command that ended with `code`, once all that it printed has left the program. A reader
 /// that went away (such as head) has had enough; any other reason that output was lost is told.
 ExitCode finish_output(const Console& console, ExitCode code) {
+  const UncutWrites whole;
   errno = 0;
   const bool flushed = std::fflush(console.out) == 0;
   const int reason = flushed ? console.write_error : errno;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "cli/interrupt.h"
 #include "cli/terminal.h"
 #include "report/wrapped_text.h"
 #include "wharf/schema_version.h"
@@ -34,6 +35,7 @@ std::string printable(std::string_view text) {
 }  // namespace
 
 void Console::write(std::string_view text) const {
+  const UncutWrites whole;
   if (std::fwrite(text.data(), 1, text.size(), out) != text.size() && write_error == 0) write_error = errno;
 }
 

@@ -20,14 +20,28 @@ void on_signal(int) {
   if (requested.exchange(true)) ::_exit(130);
 }
 
+constexpr int kSignals[] = {SIGINT, SIGTERM};
+
+void restart_calls(bool restart) {
+  for (const int number : kSignals) {
+    struct sigaction action {};
+    ::sigaction(number, nullptr, &action);
+    if (action.sa_handler != on_signal) continue;
+    action.sa_flags = restart ? SA_RESTART : 0;
+    ::sigaction(number, &action, nullptr);
+  }
+}
+
 }  // namespace
 
 void install_interrupt_handler() {
   struct sigaction action {};
   action.sa_handler = on_signal;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
+  for (const int number : kSignals) ::sigaction(number, &action, nullptr);
 }
+
+UncutWrites::UncutWrites() { restart_calls(true); }
+UncutWrites::~UncutWrites() { restart_calls(false); }
 
 void end_at_interrupt(const char* sentence) {
   last_sentence = sentence;

@@ -13,6 +13,16 @@ void install_interrupt_handler();
 /// True once an interrupt has arrived.
 const std::atomic<bool>& interrupt_requested();
 
+/// While it lives, an interrupt cuts no write short: what is left is written once the interrupt has been
+/// noted. Whatever else waits ends at once, as ever.
+class UncutWrites {
+ public:
+  UncutWrites();
+  UncutWrites(const UncutWrites&) = delete;
+  UncutWrites& operator=(const UncutWrites&) = delete;
+  ~UncutWrites();
+};
+
 /// For a command that leaves nothing behind while it works: the first interrupt ends it at once, with a
 /// sentence that lasts as long as the program. Null: from now on it is asked to finish, as ever.
 void end_at_interrupt(const char* sentence);

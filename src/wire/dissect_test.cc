@@ -6,10 +6,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "tests/support/packet_generator.h"
 #include "wire/capture_reader.h"
 #include "wire/frame.h"
 #include "wire/hex_bytes_test_support.h"
-#include "wire/packet_generator.h"
+#include "wire/ipv4.h"
 #include "wire/tlp_codec.h"
 #include "wire/tlp_generator_test_support.h"
 

@@ -7,8 +7,8 @@
 #include <array>
 #include <cstring>
 
+#include "tests/support/packet_generator.h"
 #include "wire/icrc.h"
-#include "wire/packet_generator.h"
 
 namespace wharf::wire {
 namespace {

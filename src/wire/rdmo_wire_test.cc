@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/packet_generator.h"
 #include "wire/hex_bytes_test_support.h"
 #include "wire/hex_text.h"
-#include "wire/packet_generator.h"
 #include "wire/rdmo_control.h"
 #include "wire/rdmo_extended.h"
 #include "wire/rdmo_message.h"

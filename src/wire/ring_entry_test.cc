@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-#include "wire/packet_generator.h"
+#include "tests/support/packet_generator.h"
 
 namespace wharf::wire {
 namespace {

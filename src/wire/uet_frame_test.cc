@@ -8,9 +8,10 @@
 
 #include <cstring>
 
+#include "tests/support/packet_generator.h"
 #include "wire/frame.h"
 #include "wire/hex_bytes_test_support.h"
-#include "wire/packet_generator.h"
+#include "wire/ipv4.h"
 #include "wire/uet_codec.h"
 #include "wire/uet_tss.h"
 

@@ -17,6 +17,7 @@
 
 #include "on_terminal.h"
 #include "run_program.h"
+#include "tests/support/sanitized.h"
 
 namespace wharf::cli_test {
 namespace {
@@ -237,9 +238,7 @@ TEST(Cli, WhatTheMachineDoesNotAllowIsExitCodeFour) {
 }
 
 TEST(Cli, MemoryThatTheMachineDoesNotGiveIsExitCodeFour) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer's shadow needs the address space that this test takes away";
-#endif
+  if (kSanitized) GTEST_SKIP() << "the sanitizer's shadow needs the address space that this test takes away";
   // A GiB of address space for a program that wants 16 GiB on each host: refused beforehand, and where it is
   // asked for.
   const auto run_with = [](const std::string& option) {

@@ -10,16 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "run_program.h"
+#include "tests/support/sanitized.h"
 
 namespace wharf::cli_test {
 namespace {
-
-/// Sanitizers give every block of memory margins, and keep what is freed.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kPlainMemory = false;
-#else
-constexpr bool kPlainMemory = true;
-#endif
 
 void expect_within_factor_of_two(double estimate, double real, const std::string& what) {
   EXPECT_GE(estimate, real / 2) << what;
@@ -64,7 +58,7 @@ TEST(CliEstimate, OperationsEventsAndMemoryAreWithinAFactorOfTwo) {
       const auto summary = ran.json();
       EXPECT_EQ(estimate["operations"], summary["program"]["operations"]) << what;
       expect_within_factor_of_two(estimate["events"].get<double>(), summary["events"].get<double>(), what);
-      if (kPlainMemory) {
+      if (!kSanitized) {
         expect_within_factor_of_two(estimate["memory_bytes"].get<double>(),
                                     static_cast<double>(ran.resident_bytes), what);
       }
@@ -73,7 +67,7 @@ TEST(CliEstimate, OperationsEventsAndMemoryAreWithinAFactorOfTwo) {
 }
 
 TEST(CliEstimate, MemoryOfFlowsIsWithinAFactorOfTwo) {
-  if (!kPlainMemory) return;
+  if (kSanitized) return;
   struct Flows {
     const char* topology;
     const char* collective;
@@ -103,7 +97,7 @@ TEST(CliEstimate, MemoryOfFlowsIsWithinAFactorOfTwo) {
 // The study with the largest runs: 64 nodes, each connected with all others, many times one after another. A
 // run must not find its tables on pages that earlier ones left; then it took 550 MB, now less than 200.
 TEST(CliStudyMemory, ManyLargeRunsTakeAsMuchAsTheLargest) {
-  if (!kPlainMemory) return;
+  if (kSanitized) return;
   // On one processor, so that no more than one is under way.
   const Outcome ran = run({"bash", "-c",
                            "exec taskset -c \"$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')\" '" +
@@ -137,7 +131,7 @@ class CliMemory : public ::testing::Test {
  protected:
   void SetUp() override {
     // A sanitizer takes more addresses for itself than any limit here leaves.
-    if (!kPlainMemory) GTEST_SKIP() << "sanitizers need more addresses";
+    if (kSanitized) GTEST_SKIP() << "sanitizers need more addresses";
     std::ofstream(scratch_ / "w.toml")
         << "title = \"A world.\"\n[run]\nworkload = \"key_value\"\nkeys = 10000\n"
            "[topology]\nfrom = \"star:400\"\n[hosts]\nservers = 8\n";

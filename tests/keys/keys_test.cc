@@ -16,6 +16,7 @@
 
 #include "sim/scenario/fabric_settings.h"
 #include "sim/scenario/scenario.h"
+#include "tests/support/sanitized.h"
 #include "workload/workload.h"
 
 namespace wharf::sim {
@@ -118,8 +119,9 @@ TEST(Keys, RunsEndAndNoKeyOfTheirsIsIdle) {
 }
 
 TEST(Keys, EachChangesTheResult) {
+  std::size_t number = 0;
   for (const KeyRow& row : table().rows) {
-    if (row.effect == KeyEffect::kNamed) continue;
+    if (row.effect == KeyEffect::kNamed || number++ % kEveryRow != 0) continue;
     SCOPED_TRACE(place(row));
     const KeyOutcome outcome = with({row});
     if (lacks_hardware(outcome)) continue;

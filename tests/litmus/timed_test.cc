@@ -17,6 +17,7 @@
 #include "sim/litmus/parser.h"
 #include "tests/litmus/drawn_program.h"
 #include "tests/litmus/timed_host.h"
+#include "tests/support/sanitized.h"
 
 namespace wharf::sim {
 namespace {
@@ -28,12 +29,6 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 
 /// A drawn program that takes more is left out: what is not explored says nothing.
 constexpr std::uint64_t kStates = 60'000;
-/// Of the suite's programs every so many-th: sanitized code takes thirty times as long.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kEvery = 4;
-#else
-constexpr std::uint64_t kEvery = 1;
-#endif
 constexpr std::uint64_t kRunsPerProgram = 40;
 
 struct Counts {
@@ -117,7 +112,7 @@ TEST(TimedLitmus, WhatTheSuiteShowsWasExplored) {
     const auto program = parse_litmus(file.string(), text);
     ASSERT_TRUE(program.ok());
     if (!why_not_timed(*program).empty()) continue;
-    if (programs++ % kEvery != 0) continue;
+    if (programs++ % kEveryRow != 0) continue;
     for (const LitmusDesign design : program->designs())
       compare(*program, design, file.string() + " ", states, runs, counts);
     if (HasFailure()) break;
@@ -162,12 +157,12 @@ TEST(TimedLitmus, ARuleThatIsBrokenIsNoticed) {
 }
 
 TEST(TimedLitmus, WhatDrawnProgramsOnMemoryShowWasExplored) {
-  const Counts counts = compare_drawn(DrawnKind::kMemory, 100);
+  const Counts counts = compare_drawn(DrawnKind::kMemory, 100 / kEveryRow);
   EXPECT_LE(counts.too_large, counts.compared / 4);
 }
 
 TEST(TimedLitmus, WhatDrawnProgramsOfADeviceShowWasExplored) {
-  const Counts counts = compare_drawn(DrawnKind::kMmio, 100);
+  const Counts counts = compare_drawn(DrawnKind::kMmio, 100 / kEveryRow);
   EXPECT_LE(counts.too_large, counts.compared / 4);
 }
 

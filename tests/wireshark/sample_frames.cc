@@ -10,11 +10,13 @@
 #include <fstream>
 
 #include "base/random.h"
+#include "tests/support/packet_generator.h"
+#include "wire/frame.h"
 #include "wire/frame_layout.h"
 #include "wire/hex_bytes_test_support.h"
 #include "wire/icrc.h"
 #include "wire/ipv4.h"
-#include "wire/packet_generator.h"
+#include "wire/ipv6.h"
 #include "wire/tlp_codec.h"
 #include "wire/tlp_generator_test_support.h"
 #include "wire/uet_codec.h"

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "engine/congestion/caqm_packet.h"
+#include "engine/driver/engine_driver.h"
 #include "engine/ub/ub_engine.h"
 #include "wire/frame.h"
 #include "wire/payload_pool.h"
@@ -73,7 +74,7 @@ class CarriedHosts {
   congestion::SenderTrace trace(std::uint32_t host = 0) { return engine(host).congestion_trace({1 - host}); }
   /// What `host` has sent and nobody has carried yet, oldest first.
   std::deque<wire::Packet>& sent(std::uint32_t host) { return sides_[host].sent; }
-  std::uint32_t completed(std::uint32_t host = 0) const { return sides_[host].completed; }
+  std::uint32_t completed(std::uint32_t host = 0) const { return sides_[host].done; }
 
   void write(std::uint32_t length, std::uint32_t from = 0, std::uint32_t to = 1) {
     Side& side = sides_[from];
@@ -144,24 +145,7 @@ class CarriedHosts {
   }
   void drain(std::uint32_t host) {
     Side& side = sides_[host];
-    for (bool any = true; any;) {
-      any = false;
-      engine::Access access;
-      for (; side.engine->next_access(access); any = true) {
-        engine::AccessResult result;
-        if (access.kind == engine::AccessKind::kRead)
-          result.data = wire::pattern_payload(7, 0, access.length);
-        side.engine->access_done(now, access.id, result);
-      }
-      wire::Packet packet;
-      for (; side.engine->transmit(now, 0, wire::kAllTrafficClasses, packet); any = true)
-        side.sent.push_back(packet);
-      engine::QueueId queue = 0;
-      verbs::Completion completion;
-      while (side.engine->next_completed_queue(queue)) {
-        while (side.engine->poll(queue, completion)) side.completed += completion.ok() ? 1U : 1'000'000U;
-      }
-    }
+    engine::EngineDriver(*side.engine, side, side, side).settle(now);
   }
 
  private:
@@ -169,13 +153,22 @@ class CarriedHosts {
   static constexpr std::uint32_t kBytes = 1U << 22U;
 
   struct Side {
+    // As the driver sees it: memory, wire and user.
+    bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
+      if (access.kind == engine::AccessKind::kRead) result.data = wire::pattern_payload(7, 0, access.length);
+      return true;
+    }
+    wire::TrafficClassMask open(TimePs) { return wire::kAllTrafficClasses; }
+    void send(TimePs, const wire::Packet& packet) { sent.push_back(packet); }
+    void completed(TimePs, const verbs::Completion& completion) { done += completion.ok() ? 1U : 1'000'000U; }
+
     Arena arena;
     std::unique_ptr<UbEngine> engine;
     engine::QueueId queue = 0;
     std::vector<verbs::PeerId> peers;
     verbs::SegmentToken token;
     std::deque<wire::Packet> sent;
-    std::uint32_t completed = 0;
+    std::uint32_t done = 0;
   };
 
   wire::PayloadPool pool_;

@@ -2,6 +2,7 @@
 // In steady state the engine takes no memory per packet, and it accounts for all that it takes. Apart from
 // the other tests because it replaces the allocator of its program.
 
+#include "engine/driver/engine_driver.h"
 #include "tests/support/counting_allocator.h"
 #include "tests/support/ub_back_to_back.h"
 
@@ -77,40 +78,41 @@ TEST(UbSteadyState, LoadsStoresAndContextMissesTakeNone) {
   for (const std::uint32_t host : {1u, 0u}) peer = *engines[host].connect({}, queue[host], blob[1 - host]);
   TimePs now;
   static std::array<std::byte, 4096> memory;
-  std::uint32_t done = 0;
-  const auto drain = [&](std::uint32_t host) {
-    UbEngine& engine = engines[host];
-    for (bool more = true; more;) {
-      more = false;
-      engine::Access access;
-      while (engine.next_access(access)) {
-        more = true;
-        engine::AccessResult result;
-        if (access.kind == engine::AccessKind::kWriteContext) {
-          wire::fill(access.data, records[host][(access.address - kRegion) / kContextStride]);
-        } else if (access.kind == engine::AccessKind::kFetchContext) {
-          result.data = wire::bytes_payload(records[host][(access.address - kRegion) / kContextStride].data(),
-                                            access.length);
-        } else if (access.kind == engine::AccessKind::kRead) {
-          result.data = wire::bytes_payload(memory.data(), access.length);
-        }
-        engine.access_done(now, access.id, result);
+  /// A host as the driver sees it.
+  struct Host {
+    bool begin(TimePs, const engine::Access& access, engine::AccessResult& result) {
+      const auto record = [&]() -> auto& {
+        return records[number][(access.address - kRegion) / kContextStride];
+      };
+      if (access.kind == engine::AccessKind::kWriteContext) {
+        wire::fill(access.data, record());
+      } else if (access.kind == engine::AccessKind::kFetchContext) {
+        result.data = wire::bytes_payload(record().data(), access.length);
+      } else if (access.kind == engine::AccessKind::kRead) {
+        result.data = wire::bytes_payload(memory.data(), access.length);
       }
-      wire::Packet packet;
-      while (engine.transmit(now, 0, wire::kAllTrafficClasses, packet)) {
-        more = true;
-        engines[1 - host].receive(now, 0, packet);
-        pool.release(packet.payload.buffer);
-      }
-      verbs::Completion completion;
-      while (engine.poll(queue[host], completion)) done += completion.ok() ? 1 : 100'000;
-      verbs::LoadStoreResult result;
-      while (engine.poll_load_store(result)) {
-        ++done;
-        pool.release(result.data.buffer);
-      }
+      return true;
     }
+    wire::TrafficClassMask open(TimePs) { return wire::kAllTrafficClasses; }
+    void send(TimePs instant, const wire::Packet& packet) {
+      other->receive(instant, 0, packet);
+      pool->release(packet.payload.buffer);
+    }
+    void completed(TimePs, const verbs::Completion& completion) { done += completion.ok() ? 1 : 100'000; }
+    void answered(TimePs, const verbs::LoadStoreResult& result) {
+      ++done;
+      pool->release(result.data.buffer);
+    }
+    std::uint32_t number;
+    UbEngine* other;
+    wire::PayloadPool* pool;
+    std::uint32_t done = 0;
   };
+  Host hosts[2] = {{0, &engines[1], &pool}, {1, &engines[0], &pool}};
+  const auto drain = [&](std::uint32_t host) {
+    engine::EngineDriver(engines[host], hosts[host], hosts[host], hosts[host]).settle(now);
+  };
+  const auto done = [&] { return hosts[0].done + hosts[1].done; };
   drain(0);
   drain(1);
   pool.release(pool.acquire(4096));  // The pool of payload buffers is the host's, and keeps what it once had.
@@ -139,13 +141,13 @@ TEST(UbSteadyState, LoadsStoresAndContextMissesTakeNone) {
     }
     if (i % 10 != 9) continue;
     now += nanoseconds(100);
-    while (done <= i) {
+    while (done() <= i) {
       drain(0);
       drain(1);
     }
   }
   EXPECT_EQ(allocations, before);
-  EXPECT_EQ(done, 2000u);
+  EXPECT_EQ(done(), 2000u);
 }
 
 class UbMemoryUse : public ::testing::TestWithParam<bool> {};

@@ -52,7 +52,7 @@ class Hub {
     }
     return posted;
   }
-  /// Until nothing moves; completions stay unread.
+  /// Until nothing moves; completions stay unread, which is what engine/driver never leaves.
   void run() {
     for (bool moved = true; moved;) {
       moved = serve(*hub_);

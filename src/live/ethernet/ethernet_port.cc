@@ -157,7 +157,7 @@ void EthernetPort::resolve(std::uint32_t address) {
 void EthernetPort::send_queued(std::size_t count) {
   for (std::size_t index = 0; index < count; ++index) {
     const Outgoing& datagram = outgoing(index);
-    const std::span<const std::byte> bytes = outgoing_frame(index);
+    const std::span<const std::byte> frame = outgoing_frame(index);
     if (losses_.chance(config_.loss)) {
       ++counters_.losses;
       continue;
@@ -169,8 +169,8 @@ void EthernetPort::send_queued(std::size_t count) {
       send_arp(kBroadcast, false, datagram.to.address);
       continue;
     }
-    const NetworkHeaders headers = network_headers(local(), datagram.to, datagram.service, bytes.size());
-    const std::size_t length = wire::kEthernetBytes + headers.size() + bytes.size();
+    const NetworkHeaders headers = network_headers(local(), datagram.to, datagram.service, datagram.bytes());
+    const std::size_t length = wire::kEthernetBytes + headers.size() + datagram.bytes();
     const std::span<std::byte> room = carrier_.queue(config_.other);
     if (length > room.size()) {
       carrier_.set_queued_length(0);
@@ -179,7 +179,7 @@ void EthernetPort::send_queued(std::size_t count) {
     }
     wire::encode(wire::EthernetHeader{neighbour->mac, mac_, wire::EtherType::kIpv4}, room.data());
     auto at = std::copy(headers.begin(), headers.end(), room.begin() + wire::kEthernetBytes);
-    std::copy(bytes.begin(), bytes.end(), at);
+    std::copy(datagram.data.begin(), datagram.data.end(), std::copy(frame.begin(), frame.end(), at));
     carrier_.set_queued_length(length);
   }
   flush_carrier();

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace wharf::live {
 
@@ -72,16 +73,24 @@ class DatagramPort {
   std::span<std::byte> queue(const UdpEndpoint& to, std::uint8_t service = 0) {
     if (queued_ == kBatch) flush();
     if (left_of_turn_ != 0) --left_of_turn_;
-    outgoing_[queued_] = {to, 0, service};
+    outgoing_[queued_] = {to, 0, service, {}};
     return (*frames_)[queued_++];
   }
-  /// Sets the length of the frame queued last.
+  /// Sets the length of the frame queued last: what has been written to the room that queue() gave.
   void set_queued_length(std::size_t length) { outgoing_[queued_ - 1].length = length; }
+  /// The frame queued last goes on with `data`, behind what has been written. It is read at the next flush(),
+  /// from where it lies: until then it stays, and holds_data() says so.
+  void queue_data(std::span<const std::byte> data) {
+    outgoing_[queued_ - 1].data = data;
+    holds_data_ = true;
+  }
+  bool holds_data() const { return holds_data_; }
   /// Sends what is queued. What has no room on the way is dropped, as a network would.
   void flush() {
     if (queued_ == 0) return;
-    send_queued(queued_);
-    queued_ = 0;
+    // Before: should sending find no memory, nothing is left that points at data.
+    holds_data_ = false;
+    send_queued(std::exchange(queued_, 0));
   }
 
   /// Whoever wants to wait for descriptor() says so first; false: something has arrived, there is no need.
@@ -105,8 +114,10 @@ class DatagramPort {
  protected:
   struct Outgoing {
     UdpEndpoint to;
-    std::size_t length = 0;
+    std::size_t length = 0;  ///< Without `data`.
     std::uint8_t service = 0;
+    std::span<const std::byte> data;
+    std::size_t bytes() const { return length + data.size(); }
   };
 
   DatagramPort(int descriptor, const UdpEndpoint& local)
@@ -117,6 +128,7 @@ class DatagramPort {
   /// Sends the first `count` of outgoing().
   virtual void send_queued(std::size_t count) = 0;
   const Outgoing& outgoing(std::size_t index) const { return outgoing_[index]; }
+  /// The frame without its data.
   std::span<std::byte> outgoing_frame(std::size_t index) {
     return std::span((*frames_)[index]).first(outgoing_[index].length);
   }
@@ -134,6 +146,7 @@ class DatagramPort {
 
   UdpEndpoint local_;
   std::size_t queued_ = 0;
+  bool holds_data_ = false;
   std::size_t left_of_turn_ = kTurn;
   std::array<Outgoing, kBatch> outgoing_{};
   std::unique_ptr<Frames> frames_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/shm/frame_ring.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "base/check.h"
 
@@ -42,9 +42,11 @@ std::uint32_t cell_of(const FrameRing& ring, std::uint64_t position) {
 
 }  // namespace
 
-bool FrameRingWriter::put(std::span<const std::byte> frame, std::uint8_t service) {
-  const std::uint32_t cells = ring_cells(frame.size());
-  WHARF_CHECK(!frame.empty() && frame.size() <= 0xffff && cells <= ring_.count / 4);
+bool FrameRingWriter::put(std::span<const std::byte> frame, std::uint8_t service,
+                          std::span<const std::byte> data) {
+  const std::size_t length = frame.size() + data.size();
+  const std::uint32_t cells = ring_cells(length);
+  WHARF_CHECK(length != 0 && length <= 0xffff && cells <= ring_.count / 4);
   std::uint32_t at = cell_of(ring_, written_);
   const std::uint32_t skipped = cells > ring_.count - at ? ring_.count - at : 0;
   if (!has_room(skipped + cells + 1)) return false;  // And the head behind it.
@@ -55,9 +57,9 @@ bool FrameRingWriter::put(std::span<const std::byte> frame, std::uint8_t service
     at = 0;
   }
   head_at(ring_, cell_of(ring_, written_ + cells)).store(0, std::memory_order_relaxed);
-  std::memcpy(bytes_at(ring_, at), frame.data(), frame.size());
+  std::copy(data.begin(), data.end(), std::copy(frame.begin(), frame.end(), bytes_at(ring_, at)));
   // Before wakes_reader() in the one order of all: either it sees the reader asleep, or the reader the frame.
-  head_at(ring_, at).store(encode(written_, frame.size(), service, Kind::kFrame), std::memory_order_seq_cst);
+  head_at(ring_, at).store(encode(written_, length, service, Kind::kFrame), std::memory_order_seq_cst);
   written_ += cells;
   return true;
 }

@@ -52,8 +52,9 @@ class FrameRingWriter {
  public:
   explicit FrameRingWriter(const FrameRing& ring) : ring_(ring) {}
 
-  /// Writes one frame of 1 to 65,535 bytes, no more than a quarter of the ring. False: it has no room.
-  bool put(std::span<const std::byte> frame, std::uint8_t service);
+  /// Writes one frame of 1 to 65,535 bytes, no more than a quarter of the ring: `frame`, and `data` behind
+  /// it. False: it has no room.
+  bool put(std::span<const std::byte> frame, std::uint8_t service, std::span<const std::byte> data = {});
   /// Whether frames of `cells` in all have room, none of them longer than that, wherever the array ends.
   bool takes(std::uint32_t cells) { return has_room(cells + kLongestSkip + 1); }
   /// Whether half of the ring is empty.

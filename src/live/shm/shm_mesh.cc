@@ -407,8 +407,9 @@ ShmMesh::Link* ShmMesh::connect(const UdpEndpoint& to) {
 
 void ShmMesh::send_queued(std::size_t count) {
   for (std::size_t index = 0; index < count; ++index) {
-    Link* const link = reach(outgoing(index).to);
-    if (link == nullptr || !link->shared.writer().put(outgoing_frame(index), outgoing(index).service)) {
+    const Outgoing& leaving = outgoing(index);
+    Link* const link = reach(leaving.to);
+    if (link == nullptr || !link->shared.writer().put(outgoing_frame(index), leaving.service, leaving.data)) {
       ++dropped_;
     } else {
       link->written = true;

@@ -110,8 +110,9 @@ std::size_t ShmPort::take_from(Link& link, std::size_t at, std::size_t most) {
 
 void ShmPort::send_queued(std::size_t count) {
   for (std::size_t index = 0; index < count; ++index) {
-    Link* const link = find(outgoing(index).to);
-    if (link == nullptr || !link->shared.writer().put(outgoing_frame(index), outgoing(index).service)) {
+    const Outgoing& leaving = outgoing(index);
+    Link* const link = find(leaving.to);
+    if (link == nullptr || !link->shared.writer().put(outgoing_frame(index), leaving.service, leaving.data)) {
       ++dropped_;
     } else {
       link->written = true;

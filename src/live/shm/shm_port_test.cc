@@ -70,6 +70,21 @@ TEST(ShmPort, EachFrameReachesItsReceiverWithItsSender) {
   EXPECT_EQ(ports.server->receive(), 0U);
 }
 
+TEST(ShmPort, DataIsReadWhereItLiesWhenItIsSent) {
+  Ports ports(1);
+  std::vector<std::byte> data(3000);
+  send(*ports.clients[0], ports.server->local(), 20, std::byte{4});
+  ports.clients[0]->queue_data(data);
+  send(*ports.clients[0], ports.server->local(), 5, std::byte{6});
+  std::fill(data.begin(), data.end(), std::byte{4});
+  ports.clients[0]->flush();
+  ASSERT_EQ(ports.server->receive(), 2U);
+  const std::span<const std::byte> whole = ports.server->datagram(0).bytes;
+  EXPECT_EQ(whole.size(), 3020U);
+  EXPECT_EQ(std::count(whole.begin(), whole.end(), std::byte{4}), 3020);
+  EXPECT_EQ(ports.server->datagram(1).bytes.size(), 5U);
+}
+
 TEST(ShmPort, OneThatFloodsLeavesRoomForTheOthers) {
   Ports ports(2);
   for (int each = 0; each < 1000; ++each) send(*ports.clients[0], ports.server->local(), 64, std::byte{1});

@@ -61,6 +61,22 @@ TEST(DirectMemory, AWriteChangesWhatItNames) {
   }
 }
 
+// Long ones go by another way, whose seam lies wherever the target does.
+TEST(DirectMemory, ALongWriteChangesWhatItNames) {
+  std::vector<std::byte> source(2048);
+  for (std::size_t at = 0; at < source.size(); ++at) source[at] = static_cast<std::byte>(1 + at % 251);
+  for (std::size_t offset = 0; offset < 16; ++offset) {
+    for (const std::uint32_t length : {511U, 512U, 513U, 575U, 1000U, 2031U}) {
+      std::vector<std::byte> room(2100);
+      write(room.data() + offset, wire::bytes_payload(source.data() + offset % 3, length));
+      std::vector<std::byte> expected(room.size());
+      std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(offset % 3), length,
+                  expected.begin() + static_cast<std::ptrdiff_t>(offset));
+      ASSERT_EQ(room, expected) << offset << " " << length;
+    }
+  }
+}
+
 // A reader who sees the last byte sees them all: the lowest address is written first. Where source and target
 // overlap, only a copy that goes upward moves the bytes as they were.
 TEST(DirectMemory, DataIsCopiedFromTheLowestAddressUp) {

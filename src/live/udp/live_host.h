@@ -23,6 +23,7 @@
 #include "live/reactor/live_core.h"
 #include "live/secure/seal.h"
 #include "live/udp/direct_memory.h"
+#include "live/udp/lent_data.h"
 #include "live/udp/live_capture.h"
 #include "live/udp/live_counters.h"
 #include "live/udp/live_protocol.h"
@@ -71,6 +72,7 @@ class LiveHost {
         address_(address),
         pool_(pool),
         port_(std::move(port)),
+        lent_(*port_, pool),
         clock_(clock),
         core_(clock, seed),
         faults_(faults),
@@ -211,6 +213,7 @@ class LiveHost {
     Inside inside{*this};
     drive(inside).settle(now_);
     port_->flush();
+    lent_.send();
   }
 
  private:
@@ -371,8 +374,13 @@ class LiveHost {
       const std::span<std::byte> room = port_->queue(peer->endpoint, service);
       const std::size_t before = peer->seal == nullptr ? 0 : kSealHeadBytes;
       const std::span<std::byte> plain = room.subspan(before, room.size() - (before == 0 ? 0 : kSealBytes));
-      const std::size_t length = LiveProtocol<E>::encode(packet, port_->local(), peer->endpoint, plain);
-      const std::size_t leaving = length + (peer->seal == nullptr ? 0 : kSealBytes);
+      const std::span<const std::byte> data = data_apart(*peer, packet);
+      std::size_t length = 0;
+      if constexpr (kSendsDataApart) {
+        if (!data.empty()) length = LiveProtocol<E>::encode_head(packet, plain);
+      }
+      if (data.empty()) length = LiveProtocol<E>::encode(packet, port_->local(), peer->endpoint, plain);
+      const std::size_t leaving = length + data.size() + (peer->seal == nullptr ? 0 : kSealBytes);
       ++counters_.datagrams_sent;
       counters_.bytes_sent += leaving;
       ++peer->activity.traffic.datagrams_sent;
@@ -381,13 +389,27 @@ class LiveHost {
       if (capture_ != nullptr)
         capture_->write(now_, port_->local(), peer->endpoint, service, plain.first(length));
       port_->set_queued_length(peer->seal == nullptr ? length : peer->seal->out.seal(room, length));
+      if (!data.empty()) port_->queue_data(data);
     }
-    pool_.release(packet.payload.buffer);
+    lent_.release(packet.payload.buffer);
+  }
+
+  static constexpr bool kSendsDataApart = requires(const wire::Packet& packet) {
+    LiveProtocol<E>::data_apart(packet);
+  };
+
+  /// What of `packet` leaves from where it lies: nothing that is sealed or recorded.
+  std::span<const std::byte> data_apart(const Peer& peer, const wire::Packet& packet) const {
+    if constexpr (kSendsDataApart) {
+      if (peer.seal == nullptr && capture_ == nullptr) return LiveProtocol<E>::data_apart(packet);
+    }
+    return {};
   }
 
   /// Hands a completion to its program.
   void complete(const verbs::Completion& completion) {
     ++counters_.completions;
+    lent_.send();              // The program may free memory, or change it.
     if (completion.id == 0) {  // No program has asked for it.
       take_unasked(completion);
       return;
@@ -437,6 +459,7 @@ class LiveHost {
   wire::HostAddress address_;
   wire::PayloadPool& pool_;
   std::unique_ptr<DatagramPort> port_;
+  LentData lent_;
   const LiveClock& clock_;
   LiveCore core_;
   FaultConfig faults_;

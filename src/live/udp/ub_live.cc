@@ -70,7 +70,7 @@ Result<verbs::SegmentToken> Ub::expose(ub::UbEngine& engine, TimePs now, verbs::
 
 std::size_t Ub::encode(const wire::Packet& packet, const UdpEndpoint&, const UdpEndpoint&,
                        std::span<std::byte> room) {
-  std::byte* at = wire::encode_ub_headers(packet.ub, packet.payload, {}, room.data());
+  std::byte* at = room.data() + encode_head(packet, room);
   const std::uint32_t pad = wire::pad_bytes(packet);
   if (!wire::payload_is_sack_bitmap(packet.ub)) {
     WHARF_CHECK(room.size() >= static_cast<std::size_t>(at - room.data()) + packet.payload.length + pad);
@@ -79,6 +79,21 @@ std::size_t Ub::encode(const wire::Packet& packet, const UdpEndpoint&, const Udp
   }
   std::fill_n(at, pad, std::byte{0});
   return static_cast<std::size_t>(at - room.data()) + pad;
+}
+
+std::span<const std::byte> Ub::data_apart(const wire::Packet& packet) {
+  /// Less is copied faster than the system takes a second piece.
+  constexpr std::uint32_t kFewest = 1024;
+  const wire::Payload& data = packet.payload;
+  if (data.length < kFewest || data.kind != wire::PayloadKind::kBytes || wire::pad_bytes(packet) != 0 ||
+      wire::payload_is_sack_bitmap(packet.ub))
+    return {};
+  return {data.bytes, data.length};
+}
+
+std::size_t Ub::encode_head(const wire::Packet& packet, std::span<std::byte> room) {
+  return static_cast<std::size_t>(wire::encode_ub_headers(packet.ub, packet.payload, {}, room.data()) -
+                                  room.data());
 }
 
 wire::DropReason Ub::decode(std::span<const std::byte> bytes, const Arrival&, wire::Packet& packet) {

@@ -43,6 +43,10 @@ struct LiveProtocol<ub::UbEngine> {
                                             const SessionSecrets& secrets);
   static std::size_t encode(const wire::Packet& packet, const UdpEndpoint& from, const UdpEndpoint& to,
                             std::span<std::byte> room);
+  /// The data of a packet that the frame need not hold, because it can be sent from where it lies
+  /// (DatagramPort::queue_data); empty: encode() writes it. encode_head() writes what stands before it.
+  static std::span<const std::byte> data_apart(const wire::Packet& packet);
+  static std::size_t encode_head(const wire::Packet& packet, std::span<std::byte> room);
   static wire::DropReason decode(std::span<const std::byte> bytes, const Arrival& arrival,
                                  wire::Packet& packet);
   static void confine(wire::Packet& packet, const SessionNames& names);

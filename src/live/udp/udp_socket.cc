@@ -169,7 +169,8 @@ struct UdpSocket::Departures {
       headers[i].msg_hdr.msg_namelen = sizeof(sockaddr_in);
     }
   }
-  std::array<iovec, kBatch> vectors{};
+  std::array<iovec, 2 * kBatch> vectors{};       ///< Of each frame what was written, and its data, if any.
+  std::array<std::size_t, kBatch + 1> starts{};  ///< The first of each frame.
   std::array<sockaddr_in, kBatch> targets{};
   std::array<mmsghdr, kBatch> headers{};
   std::array<Beside, kBatch> beside{};
@@ -315,15 +316,15 @@ std::size_t UdpSocket::cut(std::size_t count) {
 /// which may be shorter, to one peer. [Linux udp(7), UDP_SEGMENT]
 std::size_t UdpSocket::train_length(std::size_t first, std::size_t count) const {
   const Outgoing& engine = outgoing(first);
-  std::size_t bytes = engine.length;
+  std::size_t bytes = engine.bytes();
   std::size_t next = first + 1;
   for (; next < count; ++next) {
     const Outgoing& wagon = outgoing(next);
-    if (wagon.length > engine.length || wagon.length == 0 || wagon.to != engine.to ||
-        wagon.service != engine.service || bytes + wagon.length > kTrainBytes)
+    if (wagon.bytes() > engine.bytes() || wagon.bytes() == 0 || wagon.to != engine.to ||
+        wagon.service != engine.service || bytes + wagon.bytes() > kTrainBytes)
       break;
-    bytes += wagon.length;
-    if (wagon.length < engine.length) return next + 1 - first;
+    bytes += wagon.bytes();
+    if (wagon.bytes() < engine.bytes()) return next + 1 - first;
   }
   return next - first;
 }
@@ -334,28 +335,34 @@ void UdpSocket::couple(std::size_t piece, std::size_t first, std::size_t length)
   const Outgoing& engine = outgoing(first);
   leaving.targets[piece] = to_system(engine.to);
   msghdr& header = leaving.headers[piece].msg_hdr;
-  header.msg_iov = &leaving.vectors[first];
-  header.msg_iovlen = length;
+  header.msg_iov = &leaving.vectors[leaving.starts[first]];
+  header.msg_iovlen = leaving.starts[first + length] - leaving.starts[first];
   BesideWriter beside(leaving.beside[piece]);
   if (config_.service_field) beside.add(IPPROTO_IP, IP_TOS, static_cast<int>(engine.service));
-  if (length > 1) beside.add(IPPROTO_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(engine.length));
+  if (length > 1) beside.add(IPPROTO_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(engine.bytes()));
   header.msg_control = beside.length() == 0 ? nullptr : &leaving.beside[piece];
   header.msg_controllen = beside.length();
 }
 
 void UdpSocket::send_queued(std::size_t count) {
   Departures& leaving = *departures_;
-  std::array<std::size_t, kBatch> firsts{};
-  std::size_t pieces = 0;
+  std::size_t at = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::span<std::byte> frame = outgoing_frame(i);
-    leaving.vectors[i] = {frame.data(), frame.size()};
+    const std::span<const std::byte> data = outgoing(i).data;
+    leaving.starts[i] = at;
+    leaving.vectors[at++] = {frame.data(), frame.size()};
+    if (!data.empty())
+      leaving.vectors[at++] = {const_cast<std::byte*>(data.data()), data.size()};  // Only read.
   }
-  for (std::size_t first = 0; first < count; ++pieces) {
+  leaving.starts[count] = at;
+  std::array<std::size_t, kBatch + 1> firsts{};  // Of each piece.
+  std::size_t pieces = 0;
+  for (std::size_t first = 0; first < count;) {
     const std::size_t length = cuts_ ? train_length(first, count) : 1;
     couple(pieces, first, length);
-    firsts[pieces] = first;
     first += length;
+    firsts[++pieces] = first;
   }
   for (std::size_t sent = 0; sent < pieces;) {
     const int done =
@@ -367,7 +374,7 @@ void UdpSocket::send_queued(std::size_t count) {
     if (done < 0 && errno == EINTR) continue;
     // The first one failed. The network lost it, or it is a train that this way does not take: one whose
     // frames are longer than the interface carries, or whose interface makes no checksums.
-    const std::size_t length = leaving.headers[sent].msg_hdr.msg_iovlen;
+    const std::size_t length = firsts[sent + 1] - firsts[sent];
     if (length == 1) {
       ++dropped_;
     } else {

@@ -169,6 +169,32 @@ TEST_P(UdpTrains, FramesArriveAsTheyWereQueued) {
   EXPECT_EQ(a->dropped(), 0U);
 }
 
+// What a frame goes on with is read where it lies, at the flush, in a train or alone.
+TEST_P(UdpTrains, DataIsSentFromWhereItLies) {
+  auto a = UdpSocket::open({kLoopback, 0}, GetParam().from);
+  auto b = UdpSocket::open({kLoopback, 0}, GetParam().to);
+  ASSERT_TRUE(a.ok() && b.ok());
+  std::vector<std::byte> data(4096);
+  const auto queue = [&](std::size_t head, std::size_t apart, std::uint8_t fill) {
+    std::fill_n(a->queue(b->local()).begin(), head, std::byte{fill});
+    a->set_queued_length(head);
+    if (apart != 0) a->queue_data(std::span(data).first(apart));
+  };
+  EXPECT_FALSE(a->holds_data());
+  queue(40, 2000, 9);
+  queue(40, 2000, 9);
+  queue(2040, 0, 9);
+  queue(1, 1000, 9);
+  EXPECT_TRUE(a->holds_data());
+  std::fill(data.begin(), data.end(), std::byte{9});
+  a->flush();
+  EXPECT_FALSE(a->holds_data());
+  queue(7, 0, 5);
+  EXPECT_FALSE(a->holds_data());
+  a->flush();
+  EXPECT_EQ(arrived(*b, 5), (std::vector<Sent>{{2040, 9}, {2040, 9}, {2040, 9}, {1001, 9}, {7, 5}}));
+}
+
 // 90 frames of three trains: a receive() ends within a train, whose rest comes with the next.
 TEST_P(UdpTrains, ABatchEndsWithinATrain) {
   auto a = UdpSocket::open({kLoopback, 0}, GetParam().from);

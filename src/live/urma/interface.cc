@@ -128,6 +128,7 @@ Interface::Section::Section(Interface& interface)
 
 Interface::Section::~Section() {
   interface_.short_of_memory_ = !attempted([this] { interface_.settle(); });
+  if (interface_.short_of_memory_) attempted([this] { interface_.lent_.send(); });
   if (!interface_.sleeping_) return;
   const TimePs due = interface_.deadline();
   if (due >= interface_.sleep_until_) return;
@@ -221,6 +222,7 @@ void Interface::serve() {
       for (int round = 0; !stop_ && worked && round < kRoundsMost; ++round) {
         worked = false;
         short_of_memory_ = !attempted([&] { worked = step(); });
+        if (short_of_memory_) attempted([&] { lent_.send(); });
       }
       short_of_memory_ |= !waited;
       if (stop_) return;
@@ -294,6 +296,7 @@ void Interface::settle() {
     driver.settle(now_);
   }
   port_->flush();
+  lent_.send();
 }
 
 // --- Packets
@@ -369,15 +372,18 @@ void Interface::send_packet(wire::Packet& packet) {
     std::uint32_t& tpn = packet.ub.rtph.destination_tpn;
     tpn = (tpn + peer.own_number) % wire::kPsnMask;
     const std::span<std::byte> room = port_->queue(peer.endpoint);
-    const std::size_t length = Ub::encode(packet, port_->local(), peer.endpoint, room);
+    const std::span<const std::byte> data = Ub::data_apart(packet);
+    const std::size_t length = data.empty() ? Ub::encode(packet, port_->local(), peer.endpoint, room)
+                                            : Ub::encode_head(packet, room);
     port_->set_queued_length(length);
+    if (!data.empty()) port_->queue_data(data);
     ++counters_.datagrams_sent;
-    counters_.bytes_sent += length;
+    counters_.bytes_sent += length + data.size();
     ++peer.traffic.datagrams_sent;
-    peer.traffic.bytes_sent += length;
+    peer.traffic.bytes_sent += length + data.size();
     peer.traffic.retransmissions += again;
   }
-  memory_.payloads.release(packet.payload.buffer);
+  lent_.release(packet.payload.buffer);
 }
 
 // --- Queues

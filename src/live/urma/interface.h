@@ -21,6 +21,7 @@
 #include "engine/ub/ub_engine.h"
 #include "live/reactor/datagram_port.h"
 #include "live/reactor/live_clock.h"
+#include "live/udp/lent_data.h"
 #include "live/udp/live_engine.h"
 #include "live/udp/metrics_file.h"
 #include "live/urma/greeted_peers.h"
@@ -255,6 +256,7 @@ class Interface {
   EngineMemory memory_;
   std::unique_ptr<ub::UbEngine> engine_;
   std::unique_ptr<DatagramPort> port_;
+  LentData lent_{*port_, memory_.payloads};  ///< Sent before the lock is let go.
   LiveClock clock_;
   TimePs now_;
   std::uint32_t uasid_;

@@ -13,6 +13,7 @@
 
 #include "sim/scenario/run.h"
 #include "sim/scenario/scenario_kind.h"
+#include "tests/support/sanitized.h"
 
 namespace wharf::sim {
 namespace {
@@ -44,11 +45,9 @@ void collect_numbers(const nlohmann::ordered_json& value, const std::string& pat
 }
 
 TEST(SummarySchema, HoldsEveryNumberOfEveryShippedScenario) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "each of them runs in wharf_cli_scenarios_test";
-#endif
+  std::size_t number = 0;
   for (const auto& entry : fs::directory_iterator("scenarios")) {
-    if (entry.path().extension() != ".toml") continue;
+    if (entry.path().extension() != ".toml" || number++ % kEveryRow != 0) continue;
     SCOPED_TRACE(entry.path().string());
     std::ifstream file(entry.path());
     const std::string content{std::istreambuf_iterator<char>(file), {}};

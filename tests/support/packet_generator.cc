@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arbitrary valid packets for property tests and fuzz seeds: everything that a frame can express, nothing
-// more.
-#pragma once
+#include "tests/support/packet_generator.h"
 
 #include <rapidcheck.h>
 
@@ -9,20 +7,20 @@
 
 #include "wire/address_plan.h"
 #include "wire/frame.h"
-#include "wire/packet.h"
 #include "wire/ub_codec.h"
 
 namespace wharf::wire {
 
-template <typename Number>
-Number arbitrary_bits(unsigned bits) {
-  return static_cast<Number>(*rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << bits));
+std::uint64_t arbitrary_number(unsigned bits) {
+  return *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << bits);
 }
-inline bool arbitrary_flag() { return *rc::gen::arbitrary<bool>(); }
-inline std::uint64_t arbitrary_word() { return *rc::gen::arbitrary<std::uint64_t>(); }
+bool arbitrary_flag() { return *rc::gen::arbitrary<bool>(); }
+std::uint64_t arbitrary_word() { return *rc::gen::arbitrary<std::uint64_t>(); }
+
+namespace {
 
 /// Every known RoCE opcode.
-inline std::vector<RoceOpcode> roce_opcodes() {
+std::vector<RoceOpcode> roce_opcodes() {
   std::vector<RoceOpcode> opcodes;
   for (unsigned op = 0; op < 256; ++op)
     if (roce_headers(static_cast<RoceOpcode>(op)) != 0) opcodes.push_back(static_cast<RoceOpcode>(op));
@@ -30,7 +28,7 @@ inline std::vector<RoceOpcode> roce_opcodes() {
 }
 
 /// Every transaction opcode whose layout is known.
-inline std::vector<TaOpcode> ta_opcodes(bool response) {
+std::vector<TaOpcode> ta_opcodes(bool response) {
   std::vector<TaOpcode> opcodes;
   for (unsigned op = 0; op < 256; ++op) {
     const std::uint16_t layout = ta_layout(static_cast<TaOpcode>(op));
@@ -40,12 +38,12 @@ inline std::vector<TaOpcode> ta_opcodes(bool response) {
   return opcodes;
 }
 
-inline Payload arbitrary_payload(std::uint32_t length_max) {
+Payload arbitrary_payload(std::uint32_t length_max) {
   return pattern_payload(arbitrary_bits<std::uint32_t>(8), arbitrary_bits<std::uint64_t>(40),
                          *rc::gen::inRange<std::uint32_t>(0, length_max + 1));
 }
 
-inline void arbitrary_envelope(Packet& packet) {
+void arbitrary_envelope(Packet& packet) {
   packet.traffic_class = static_cast<TrafficClass>(*rc::gen::inRange<unsigned>(0, kTrafficClassCount));
   packet.ip_version = arbitrary_flag() ? IpVersion::kV4 : IpVersion::kV6;
   packet.entropy = arbitrary_bits<std::uint16_t>(16);
@@ -55,7 +53,9 @@ inline void arbitrary_envelope(Packet& packet) {
   packet.destination.number = *rc::gen::inRange<std::uint32_t>(0, 4096);
 }
 
-inline Packet arbitrary_roce_packet() {
+}  // namespace
+
+Packet arbitrary_roce_packet() {
   Packet packet = roce_packet();
   arbitrary_envelope(packet);
   RocePacket& roce = packet.roce;
@@ -89,12 +89,14 @@ inline Packet arbitrary_roce_packet() {
   return packet;
 }
 
-inline CongestionField arbitrary_congestion() {
+namespace {
+
+CongestionField arbitrary_congestion() {
   return congestion_field(
       static_cast<std::uint16_t>((*rc::gen::element(0U, 2U, 4U) << 13U) | arbitrary_bits<std::uint16_t>(13)));
 }
 
-inline void arbitrary_btah(UbPacket& ub) {
+void arbitrary_btah(UbPacket& ub) {
   const bool compact = compact_transaction(ub);
   const bool openurma = ub.encapsulation == UbEncapsulation::kRawEthernet;
   Btah& btah = use_request(ub);
@@ -119,7 +121,7 @@ inline void arbitrary_btah(UbPacket& ub) {
   if (!openurma) btah.no_acknowledge = arbitrary_flag();
 }
 
-inline void arbitrary_request(Packet& packet) {
+void arbitrary_request(Packet& packet) {
   UbPacket& ub = packet.ub;
   arbitrary_btah(ub);
   const std::uint16_t layout = ta_layout(ub.request.opcode);
@@ -174,7 +176,7 @@ inline void arbitrary_request(Packet& packet) {
   }
 }
 
-inline void arbitrary_response(Packet& packet, bool acknowledgement) {
+void arbitrary_response(Packet& packet, bool acknowledgement) {
   UbPacket& ub = packet.ub;
   Atah& atah = use_response(ub);
   atah.opcode = *rc::gen::elementOf(ta_opcodes(true));
@@ -193,7 +195,7 @@ inline void arbitrary_response(Packet& packet, bool acknowledgement) {
     packet.payload = arbitrary_payload(2048);
 }
 
-inline void arbitrary_ack(Packet& packet) {
+void arbitrary_ack(Packet& packet) {
   UbPacket& ub = packet.ub;
   if (!has_cetph(ub) && !has_saetph(ub) && !has_cnpetph(ub)) return;
   UbPacket::AckExtension& ack = use_ack(ub);
@@ -211,7 +213,9 @@ inline void arbitrary_ack(Packet& packet) {
   }
 }
 
-inline Packet arbitrary_ub_packet() {
+}  // namespace
+
+Packet arbitrary_ub_packet() {
   Packet packet = ub_packet();
   arbitrary_envelope(packet);
   UbPacket& ub = packet.ub;
@@ -287,7 +291,9 @@ inline Packet arbitrary_ub_packet() {
   return packet;
 }
 
-inline void arbitrary_uet_request_headers(Packet& packet, UetNextHeader form) {
+namespace {
+
+void arbitrary_uet_request_headers(Packet& packet, UetNextHeader form) {
   UetPacket& uet = packet.uet;
   std::vector<UetOpcode> opcodes{UetOpcode::kWrite, UetOpcode::kRead, UetOpcode::kAtomic,
                                  UetOpcode::kFetchingAtomic};
@@ -350,7 +356,7 @@ inline void arbitrary_uet_request_headers(Packet& packet, UetNextHeader form) {
   }
 }
 
-inline void arbitrary_uet_response_headers(Packet& packet, UetNextHeader form) {
+void arbitrary_uet_response_headers(Packet& packet, UetNextHeader form) {
   UetSesResponse& response = use_ses_response(packet.uet, form);
   response.list = static_cast<UetListCode>(arbitrary_bits<unsigned>(2));
   response.opcode = static_cast<UetResponseOpcode>(arbitrary_bits<unsigned>(6));
@@ -373,7 +379,7 @@ inline void arbitrary_uet_response_headers(Packet& packet, UetNextHeader form) {
   response.message_offset = arbitrary_bits<std::uint32_t>(32);
 }
 
-inline void arbitrary_uet_ack(UetPacket& uet, UetPdsType type) {
+void arbitrary_uet_ack(UetPacket& uet, UetPdsType type) {
   use_ack(uet) =
       UetAck{arbitrary_bits<UetPsn>(32), arbitrary_bits<std::uint16_t>(16), arbitrary_bits<std::uint16_t>(16),
              static_cast<std::int16_t>(arbitrary_bits<std::uint16_t>(16))};
@@ -397,7 +403,9 @@ inline void arbitrary_uet_ack(UetPacket& uet, UetPdsType type) {
   cc.receiver_penalty = arbitrary_bits<std::uint8_t>(7);
 }
 
-inline Packet arbitrary_uet_packet() {
+}  // namespace
+
+Packet arbitrary_uet_packet() {
   Packet packet = uet_packet();
   arbitrary_envelope(packet);
   UetPacket& uet = packet.uet;
