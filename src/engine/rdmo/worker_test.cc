@@ -338,6 +338,27 @@ TEST_F(WorkerTest, QueuesWrapAndAreFullUntilTheirConsumerMovesOn) {
   EXPECT_EQ(world->last_status(), RdmoStatus::kNoRoom) << "longer than the queue";
 }
 
+// The last length that fits: what the consumer has read since is looked up before it is refused.
+TEST_F(WorkerTest, AnAppendAsLongAsItsQueueFitsWhenAllWasConsumed) {
+  TestTarget& memory = world->targets[0];
+  const std::uint64_t queue = cell + 1024;
+  const std::uint64_t first = cell + 2048;
+  for (const auto& [at, value] : {std::pair{0U, 0U}, {8U, 0U}, {24U, 10U}})
+    memory.set_word(queue + at, value);
+  memory.set_word(queue + 16, first);
+  wire::RdmoExtendedRequest request = append();
+  request.cell = queue;
+  request.flags = RdmoFlag::kQueue;
+  world->ask(peer, request, "1234567");
+  world->run();
+  ASSERT_EQ(world->last_status(), RdmoStatus::kDone);
+  memory.set_word(queue + 8, 7);
+  world->ask(peer, request, "abcdefghij");
+  world->run();
+  EXPECT_EQ(world->last_status(), RdmoStatus::kDone);
+  EXPECT_EQ(memory.text(first, 11), "defghijabc.");
+}
+
 // The host gives the number of a target that is lost to another: nothing is asked of it any more.
 TEST_F(WorkerTest, DataThatComesAfterItsTargetIsLostGoesNowhere) {
   const std::uint64_t queue = cell + 1024;
@@ -872,6 +893,18 @@ TEST_F(WorkerTest, StoppingWritesBackClosesAndRefuses) {
   const std::vector<std::byte> name = bytes_of("target0");
   init.peer = name;
   EXPECT_EQ(world->command(init).status, DocaError::kShutdown);
+}
+
+TEST_F(WorkerTest, SomeTimeIsLeftToMemoryAndToSenders) {
+  WorkerConfig config;
+  config.memory_time_max = picoseconds(1);
+  config.sender_time_max = picoseconds(1);
+  EXPECT_TRUE(Worker::create(config).ok());
+  config.memory_time_max = kTimeZero;
+  EXPECT_EQ(Worker::create(config).error().message, "memory_time_max is not positive");
+  config = {};
+  config.sender_time_max = kTimeZero;
+  EXPECT_EQ(Worker::create(config).error().message, "sender_time_max is not positive");
 }
 
 TEST_F(WorkerTest, RefusesConfigsByTheirKey) {

@@ -204,6 +204,7 @@ class IoRow {
   void release() { agent_.release(kLine); }
   void drop() { agent_.drop_tracking(kLine); }
   void receive(const Message& message) { agent_.receive(message); }
+  const IoAgentStatistics& statistics() const { return agent_.statistics(); }
   /// What came out since the last call, and what is held.
   std::string outcome() {
     std::string text;
@@ -379,6 +380,19 @@ void serve_memory(Home& home) {
   for (MemoryAccess access; home.next_memory_access(access);) {
     home.memory_done(access.line, access.is_write ? nullptr : &bytes);
   }
+}
+
+// Spurious is the invalidation of a line that the agent neither tracks nor reads.
+TEST(IoAgent, AnInvalidationOfATrackedLineIsNotSpurious) {
+  IoRow row;
+  row.receive(message(kInvalidate));
+  EXPECT_EQ(row.statistics().spurious_invalidations, 1U);
+  row.read_tracked();
+  row.receive(data(Grant::kShared));
+  row.receive(message(kInvalidate));
+  EXPECT_EQ(row.statistics().invalidations, 1U);
+  EXPECT_EQ(row.statistics().spurious_invalidations, 1U);
+  EXPECT_EQ(row.statistics().flight_invalidations, 0U);
 }
 
 TEST(Home, RequestsOfALineAreServedInOrderOfArrival) {

@@ -217,6 +217,20 @@ TEST(MachineState, AnIoAgentForgetsWhatHasEnded) {
   EXPECT_EQ(state_of(fresh), state_of(turned));
 }
 
+TEST(MachineState, AnIoAgentForgetsThatATrackedLineWasWritten) {
+  IoAgent fresh = io_agent();
+  tracks(fresh, kLine);
+  IoAgent old = io_agent();
+  tracks(old, kLine);
+  goes_home(old);
+  Message done = message(kPutDone);
+  done.answers = kPutModified;
+  old.receive(done);
+  drain(old);
+  EXPECT_TRUE(old.is_tracked(kLine));
+  EXPECT_EQ(state_of(fresh), state_of(old));
+}
+
 /// The home takes a request, and memory answers.
 void serve(Home& it, AgentId agent, MessageKind kind, LineNumber line = kLine) {
   Message request = message(kind);
