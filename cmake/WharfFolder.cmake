@@ -113,8 +113,8 @@ function(wharf_test name)
   endif()
 endfunction()
 
-# wharf_has_turn(NAME RESULT): whether the test program is among those that this tree runs. What reads foreign bytes, and
-# the engines, are sanitized for every commit; simulators, studies and reports for every second.
+# wharf_has_turn(NAME RESULT): whether the test program is among those that this tree runs. What reads foreign bytes,
+# and the engines, are sanitized for every commit; simulators, studies and reports for every second.
 function(wharf_has_turn name result)
   set(${result} ON PARENT_SCOPE)
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})

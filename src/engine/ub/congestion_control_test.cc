@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/ub/congestion_test_support.h"
 #include "engine/ub/tp_channel.h"
+#include "tests/support/ub_carried_hosts.h"
 #include "tests/support/ub_world.h"
 #include "tests/support/wire_bytes.h"
 

@@ -3,7 +3,7 @@
 // wait for their time. [DCQCN: SIGCOMM 2015; Swift: SIGCOMM 2020; UB-Base 2.0.1 6.6]
 #include <gtest/gtest.h>
 
-#include "engine/ub/congestion_test_support.h"
+#include "tests/support/ub_carried_hosts.h"
 
 namespace wharf::ub {
 namespace {

@@ -2,7 +2,6 @@
 // In steady state the engine takes no memory per packet, and it accounts for all that it takes. Apart from
 // the other tests because it replaces the allocator of its program.
 
-#include "engine/driver/engine_driver.h"
 #include "tests/support/counting_allocator.h"
 #include "tests/support/ub_back_to_back.h"
 
