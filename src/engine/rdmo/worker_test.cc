@@ -22,6 +22,8 @@ class WorkerTest : public ::testing::Test {
     target = world->add_target();
     cell = world->targets[0].base;
     log = cell + 8;
+    queue = cell + 1024;
+    first = cell + 2048;
     world->targets[0].set_word(cell, log);
     key = world->add_memory(target);
     peer = world->connect(target, "one");
@@ -34,6 +36,13 @@ class WorkerTest : public ::testing::Test {
     request.flags = flags;
     world->ask(peer, request, data);
   }
+  /// A queue of ten bytes, of which so many have been written and consumed.
+  void lay_out_queue(std::uint64_t consumed) {
+    TestTarget& memory = world->targets[0];
+    for (const std::uint64_t at : {0U, 8U}) memory.set_word(queue + at, consumed);
+    memory.set_word(queue + 16, first);
+    memory.set_word(queue + 24, 10);
+  }
   void flush(std::uint64_t cookie = 0) { world->ask(peer, WorkerWorld::extended_flush(target, cookie)); }
   void pass(TimePs time) {
     world->now = world->now + time;
@@ -45,6 +54,8 @@ class WorkerTest : public ::testing::Test {
   std::uint32_t target = 0;
   std::uint64_t cell = 0;
   std::uint64_t log = 0;
+  std::uint64_t queue = 0;
+  std::uint64_t first = 0;  ///< Where the bytes of the queue begin.
   std::uint64_t key = 0;
   PeerId peer = 0;
 };
@@ -300,11 +311,7 @@ TEST_F(WorkerTest, AConnectionReachesOnlyItsOwnTarget) {
 
 TEST_F(WorkerTest, QueuesWrapAndAreFullUntilTheirConsumerMovesOn) {
   TestTarget& memory = world->targets[0];
-  const std::uint64_t queue = cell + 1024;
-  const std::uint64_t first = cell + 2048;
-  for (const auto& [at, value] : {std::pair{0U, 0U}, {8U, 0U}, {24U, 10U}})
-    memory.set_word(queue + at, value);
-  memory.set_word(queue + 16, first);
+  lay_out_queue(0);
   const auto put = [&](std::string_view data, bool rendezvous = false) {
     wire::RdmoExtendedRequest request = append();
     request.cell = queue;
@@ -341,11 +348,7 @@ TEST_F(WorkerTest, QueuesWrapAndAreFullUntilTheirConsumerMovesOn) {
 // The last length that fits: what the consumer has read since is looked up before it is refused.
 TEST_F(WorkerTest, AnAppendAsLongAsItsQueueFitsWhenAllWasConsumed) {
   TestTarget& memory = world->targets[0];
-  const std::uint64_t queue = cell + 1024;
-  const std::uint64_t first = cell + 2048;
-  for (const auto& [at, value] : {std::pair{0U, 0U}, {8U, 0U}, {24U, 10U}})
-    memory.set_word(queue + at, value);
-  memory.set_word(queue + 16, first);
+  lay_out_queue(0);
   wire::RdmoExtendedRequest request = append();
   request.cell = queue;
   request.flags = RdmoFlag::kQueue;
@@ -361,10 +364,7 @@ TEST_F(WorkerTest, AnAppendAsLongAsItsQueueFitsWhenAllWasConsumed) {
 
 // The host gives the number of a target that is lost to another: nothing is asked of it any more.
 TEST_F(WorkerTest, DataThatComesAfterItsTargetIsLostGoesNowhere) {
-  const std::uint64_t queue = cell + 1024;
-  for (const auto& [at, value] : {std::pair{0U, 7U}, {8U, 7U}, {24U, 10U}})
-    world->targets[0].set_word(queue + at, value);
-  world->targets[0].set_word(queue + 16, cell + 2048);
+  lay_out_queue(7);
   wire::RdmoExtendedRequest request = append();
   request.cell = queue;
   request.flags = RdmoFlag::kQueue;

@@ -52,7 +52,7 @@ class Hub {
     }
     return posted;
   }
-  /// Until nothing moves; completions stay unread, which is what engine/driver never leaves.
+  /// Until nothing moves; completions stay unread, so this cannot be the driver's loop.
   void run() {
     for (bool moved = true; moved;) {
       moved = serve(*hub_);

@@ -10,15 +10,15 @@
 namespace wharf::live {
 namespace {
 
-/// Copies so that a reader who sees the last byte sees them all (on CPUs that keep stores in order): word by
-/// word from the lowest address up, but for what is long enough to be worth the CPU's widest stores, whose
-/// last line is written so. Words that lie aligned are stored whole.
+/// Copies so that a reader who sees the last byte sees them all (on CPUs that keep stores in order). Short
+/// data goes word by word from the lowest address up. Long data goes by the CPU's widest stores, and only its
+/// end word by word. Words that lie aligned are stored whole.
 void copy_ascending(std::byte* target, const std::byte* source, std::size_t length) {
-#ifndef __SANITIZE_THREAD__  // Readers meet plain stores here, which it would call a race.
-  constexpr std::size_t kBulk = 512;
-  constexpr std::size_t kLastLine = 64;
-  if (length >= kBulk) {
-    std::size_t bulk = length - kLastLine;
+#ifndef __SANITIZE_THREAD__           // Readers meet plain stores here, which it would call a race.
+  constexpr std::size_t kLong = 512;  // Choice.
+  constexpr std::size_t kEnd = 64;
+  if (length >= kLong) {
+    std::size_t bulk = length - kEnd;
     bulk -= reinterpret_cast<std::uintptr_t>(target + bulk) % 8;
     std::memmove(target, source, bulk);
     std::atomic_thread_fence(std::memory_order_release);

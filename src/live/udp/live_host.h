@@ -374,12 +374,8 @@ class LiveHost {
       const std::span<std::byte> room = port_->queue(peer->endpoint, service);
       const std::size_t before = peer->seal == nullptr ? 0 : kSealHeadBytes;
       const std::span<std::byte> plain = room.subspan(before, room.size() - (before == 0 ? 0 : kSealBytes));
-      const std::span<const std::byte> data = data_apart(*peer, packet);
-      std::size_t length = 0;
-      if constexpr (kSendsDataApart) {
-        if (!data.empty()) length = LiveProtocol<E>::encode_head(packet, plain);
-      }
-      if (data.empty()) length = LiveProtocol<E>::encode(packet, port_->local(), peer->endpoint, plain);
+      std::span<const std::byte> data;
+      const std::size_t length = encode(*peer, packet, plain, data);
       const std::size_t leaving = length + data.size() + (peer->seal == nullptr ? 0 : kSealBytes);
       ++counters_.datagrams_sent;
       counters_.bytes_sent += leaving;
@@ -394,16 +390,15 @@ class LiveHost {
     lent_.release(packet.payload.buffer);
   }
 
-  static constexpr bool kSendsDataApart = requires(const wire::Packet& packet) {
-    LiveProtocol<E>::data_apart(packet);
-  };
-
-  /// What of `packet` leaves from where it lies: nothing that is sealed or recorded.
-  std::span<const std::byte> data_apart(const Peer& peer, const wire::Packet& packet) const {
-    if constexpr (kSendsDataApart) {
-      if (peer.seal == nullptr && capture_ == nullptr) return LiveProtocol<E>::data_apart(packet);
+  /// Writes the frame to `room`; without its data if that can leave from where it lies, which `data` then
+  /// says. What is sealed or recorded is written whole.
+  std::size_t encode(const Peer& peer, const wire::Packet& packet, std::span<std::byte> room,
+                     std::span<const std::byte>& data) const {
+    if constexpr (requires { LiveProtocol<E>::data_apart(packet); }) {
+      if (peer.seal == nullptr && capture_ == nullptr) data = LiveProtocol<E>::data_apart(packet);
+      if (!data.empty()) return LiveProtocol<E>::encode_head(packet, room);
     }
-    return {};
+    return LiveProtocol<E>::encode(packet, port_->local(), peer.endpoint, room);
   }
 
   /// Hands a completion to its program.

@@ -2,6 +2,7 @@
 // The rounds of a live host: its timers do not run while what they wait for lies in the socket, and what it
 // sends does not keep it from the socket.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -136,6 +137,57 @@ TYPED_TEST(Turns, OneRoundSendsNoMoreThanATurn) {
   }
   EXPECT_TRUE(completion.ok());
   EXPECT_EQ(near, far);
+}
+
+/// `request`, and then `after()`.
+template <typename E, typename After>
+verbs::Task<void> execute_and(LiveRemote<E>& remote, verbs::WorkRequest request, After after) {
+  const verbs::Completion completion = co_await remote.execute(request);
+  EXPECT_TRUE(completion.ok());
+  after();
+}
+
+template <typename E>
+class Data : public ::testing::Test {};
+TYPED_TEST_SUITE(Data, EngineTypes);
+
+// What leaves from where it lies has left when a program learns anything: from then on the memory may go.
+TYPED_TEST(Data, LeavesBeforeAProgramGoesOn) {
+  constexpr std::uint32_t kBytes = 4096;
+  const LiveClock clock;
+  Side<TypeParam> asks(clock, {1});
+  Side<TypeParam> answers(clock, {2});
+  asks.meet(answers, {2});
+  answers.meet(asks, {1});
+  std::vector<std::byte> far(2 * kBytes);
+  std::vector<std::byte> near(kBytes, std::byte{1});
+  verbs::SegmentConfig exposed;
+  exposed.base = reinterpret_cast<std::uint64_t>(far.data());
+  exposed.length = far.size();
+  const auto token =
+      LiveProtocol<TypeParam>::expose(answers.host.engine(), clock.now(), exposed, answers.secrets).value();
+  LiveRemote<TypeParam> remote(asks.host, asks.queue, asks.peer,
+                               {exposed.base, far.size(), token, verbs::kFullAccess});
+  verbs::WorkRequest request;
+  request.verb = verbs::Verb::kWrite;
+  request.local_count = 1;
+  request.local[0] = {reinterpret_cast<std::uint64_t>(near.data()), 8};
+  request.length = 8;
+  request.remote = remote.segment().at(0);
+  asks.host.core().spawn(execute_and(remote, request, [&near] { std::ranges::fill(near, std::byte{2}); }));
+  asks.host.drain();
+  pollfd answered{asks.host.port().descriptor(), POLLIN, 0};
+  while (::poll(&answered, 1, 0) == 0) answers.host.step();
+  // The round that sends the second write takes the answer to the first.
+  request.local[0].length = request.length = kBytes;
+  request.remote = remote.segment().at(kBytes);
+  asks.host.core().spawn(execute_and(remote, request, [] {}));
+  while (!asks.host.core().finished()) {
+    asks.host.step();
+    answers.host.step();
+  }
+  EXPECT_EQ(near.front(), std::byte{2});
+  EXPECT_EQ(std::count(far.begin() + kBytes, far.end(), std::byte{1}), kBytes);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ std::size_t Ub::encode(const wire::Packet& packet, const UdpEndpoint&, const Udp
 }
 
 std::span<const std::byte> Ub::data_apart(const wire::Packet& packet) {
-  /// Less is copied faster than the system takes a second piece.
+  // Choice: what is shorter is copied, for a second piece costs the system something, too.
   constexpr std::uint32_t kFewest = 1024;
   const wire::Payload& data = packet.payload;
   if (data.length < kFewest || data.kind != wire::PayloadKind::kBytes || wire::pad_bytes(packet) != 0 ||

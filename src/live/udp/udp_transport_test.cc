@@ -181,8 +181,9 @@ TEST_P(UdpTrains, DataIsSentFromWhereItLies) {
     if (apart != 0) a->queue_data(std::span(data).first(apart));
   };
   EXPECT_FALSE(a->holds_data());
-  queue(40, 2000, 9);
-  queue(40, 2000, 9);
+  // A train of the first length would have few enough frames to leave.
+  queue(200, 1840, 9);
+  queue(200, 1840, 9);
   queue(2040, 0, 9);
   queue(1, 1000, 9);
   EXPECT_TRUE(a->holds_data());

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "sim/scenario/run.h"
 #include "sim/scenario/scenario_kind.h"
@@ -45,14 +46,16 @@ void collect_numbers(const nlohmann::ordered_json& value, const std::string& pat
 }
 
 TEST(SummarySchema, HoldsEveryNumberOfEveryShippedScenario) {
-  std::size_t number = 0;
-  for (const auto& entry : fs::directory_iterator("scenarios")) {
-    if (entry.path().extension() != ".toml" || number++ % kEveryRow != 0) continue;
-    SCOPED_TRACE(entry.path().string());
-    std::ifstream file(entry.path());
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator("scenarios"))
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (std::size_t at = 0; at < files.size(); at += kEveryRow) {
+    SCOPED_TRACE(files[at].string());
+    std::ifstream file(files[at]);
     const std::string content{std::istreambuf_iterator<char>(file), {}};
     if (kind_of_text(content, "x")->kind == ScenarioKind::kManyHosts) continue;  // fabric_scenario_test.cc
-    const auto scenario = load_scenario(source(entry.path()));
+    const auto scenario = load_scenario(source(files[at]));
     ASSERT_TRUE(scenario.ok()) << scenario.error().message;
     const auto report = run_scenario(*scenario, {});
     ASSERT_TRUE(report.ok()) << report.error().message;
